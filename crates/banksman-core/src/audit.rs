@@ -1,0 +1,202 @@
+//! What goes into the audit log: facts, in the past tense, in a versioned format.
+//!
+//! The bytes of an event are its JSON text as [`Event::to_bytes`] writes it. They are hashed, signed and kept
+//! for years, so the format only ever grows: `tests/golden` pins it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ActionId, Actor, Assessment, BatchId, Case, Decision, Digest, Freeze, FreezeId, Grant, GrantId, Mode,
+    PrincipalKind, Risk, Status, Tier, Timestamp, TokenId, Verdict,
+};
+
+/// The version of the format that this code writes.
+pub const FORMAT: u32 = 1;
+
+/// One thing that happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Event {
+    /// The version of the format.
+    pub v: u32,
+    /// When.
+    pub at: Timestamp,
+    /// Who did it.
+    pub actor: Actor,
+    /// Which action it is about, as that action stood afterwards.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<ActionRef>,
+    /// What happened.
+    #[serde(flatten)]
+    pub fact: Fact,
+}
+
+/// An action, as an event names it. The arguments are not here: the digest stands for them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of Case and Verdict")]
+pub struct ActionRef {
+    pub id: ActionId,
+    pub revision: u64,
+    pub version: u32,
+    pub digest: Digest,
+    pub agent: String,
+    pub tool: String,
+    pub risk: Risk,
+    pub tier: Tier,
+    pub status: Status,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<BatchId>,
+}
+
+impl From<&Case> for ActionRef {
+    fn from(case: &Case) -> Self {
+        Self {
+            id: case.id,
+            revision: case.revision,
+            version: case.version,
+            digest: case.submission.digest,
+            agent: case.agent.clone(),
+            tool: case.submission.action.tool.clone(),
+            risk: case.submission.verdict.risk,
+            tier: case.submission.verdict.tier,
+            status: case.status(),
+            session: case.submission.action.session.clone(),
+            batch: case.batch,
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+#[expect(missing_docs, reason = "names and fields are the documentation that auditors read")]
+pub enum Fact {
+    Proposed { assessment: Assessment, verdict: Verdict, #[serde(default, skip_serializing_if = "Option::is_none")] grant: Option<GrantId> },
+    Decided { decision: Decision, #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String>, #[serde(default, skip_serializing_if = "Option::is_none")] message: Option<String> },
+    Modified { from: Digest, assessment: Assessment, verdict: Verdict, #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String> },
+    Cancelled { #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String> },
+    Expired,
+    Revoked { #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String> },
+    Lapsed,
+    Claimed { lease_expires_at: Timestamp },
+    Finished { late: bool, #[serde(default, skip_serializing_if = "Option::is_none")] error: Option<String> },
+    LeaseEnded,
+    BatchProposed { batch: BatchId, digest: Digest, items: Vec<ActionId> },
+    Frozen { freeze: Freeze },
+    Unfrozen { freeze: FreezeId },
+    Granted { grant: Grant },
+    GrantRevoked { grant: GrantId },
+    ModeChanged { from: Mode, to: Mode },
+    TokenIssued { token: TokenId, kind: PrincipalKind, name: String, roles: Vec<String> },
+    TokenRevoked { token: TokenId },
+    PolicyLoaded { digest: Digest, source: String },
+}
+
+impl Fact {
+    /// The name of the type, as in the log and in queries.
+    #[must_use]
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Self::Proposed { .. } => "proposed",
+            Self::Decided { .. } => "decided",
+            Self::Modified { .. } => "modified",
+            Self::Cancelled { .. } => "cancelled",
+            Self::Expired => "expired",
+            Self::Revoked { .. } => "revoked",
+            Self::Lapsed => "lapsed",
+            Self::Claimed { .. } => "claimed",
+            Self::Finished { .. } => "finished",
+            Self::LeaseEnded => "lease_ended",
+            Self::BatchProposed { .. } => "batch_proposed",
+            Self::Frozen { .. } => "frozen",
+            Self::Unfrozen { .. } => "unfrozen",
+            Self::Granted { .. } => "granted",
+            Self::GrantRevoked { .. } => "grant_revoked",
+            Self::ModeChanged { .. } => "mode_changed",
+            Self::TokenIssued { .. } => "token_issued",
+            Self::TokenRevoked { .. } => "token_revoked",
+            Self::PolicyLoaded { .. } => "policy_loaded",
+        }
+    }
+
+    /// What a reviewer decided, if this is a decision.
+    #[must_use]
+    pub fn decision(&self) -> Option<Decision> {
+        match self {
+            Self::Decided { decision, .. } => Some(*decision),
+            Self::Modified { .. } => Some(Decision::Modify),
+            Self::Proposed { .. }
+            | Self::Cancelled { .. }
+            | Self::Expired
+            | Self::Revoked { .. }
+            | Self::Lapsed
+            | Self::Claimed { .. }
+            | Self::Finished { .. }
+            | Self::LeaseEnded
+            | Self::BatchProposed { .. }
+            | Self::Frozen { .. }
+            | Self::Unfrozen { .. }
+            | Self::Granted { .. }
+            | Self::GrantRevoked { .. }
+            | Self::ModeChanged { .. }
+            | Self::TokenIssued { .. }
+            | Self::TokenRevoked { .. }
+            | Self::PolicyLoaded { .. } => None,
+        }
+    }
+}
+
+impl Event {
+    /// Something that happened to an action, as it stands now.
+    #[must_use]
+    pub fn about(case: &Case, at: Timestamp, actor: Actor, fact: Fact) -> Self {
+        Self { v: FORMAT, at, actor, action: Some(case.into()), fact }
+    }
+
+    /// Something that happened to the house.
+    #[must_use]
+    pub fn general(at: Timestamp, actor: Actor, fact: Fact) -> Self {
+        Self { v: FORMAT, at, actor, action: None, fact }
+    }
+
+    /// The bytes that are stored, and later hashed.
+    ///
+    /// # Errors
+    /// Never in practice: every part of an event has a JSON form.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, serde_json::Error> {
+        serde_json::to_vec(self)
+    }
+
+    /// Reads a stored event.
+    ///
+    /// # Errors
+    /// If the bytes are not an event of a known format.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, serde_json::Error> {
+        serde_json::from_slice(bytes)
+    }
+
+    /// Whether an agent learns from this that its question was answered.
+    #[must_use]
+    pub fn is_resolution(&self) -> bool {
+        let resolved = self.action.as_ref().is_some_and(|action| action.status.is_resolved());
+        match &self.fact {
+            Fact::Decided { .. } | Fact::Modified { .. } => resolved,
+            Fact::Expired | Fact::Revoked { .. } | Fact::Lapsed | Fact::LeaseEnded => true,
+            // What the agent did itself is no news to it; what a reviewer cancelled is.
+            Fact::Cancelled { .. } => !matches!(self.actor, Actor::Agent { .. }),
+            Fact::Proposed { .. }
+            | Fact::Claimed { .. }
+            | Fact::Finished { .. }
+            | Fact::BatchProposed { .. }
+            | Fact::Frozen { .. }
+            | Fact::Unfrozen { .. }
+            | Fact::Granted { .. }
+            | Fact::GrantRevoked { .. }
+            | Fact::ModeChanged { .. }
+            | Fact::TokenIssued { .. }
+            | Fact::TokenRevoked { .. }
+            | Fact::PolicyLoaded { .. } => false,
+        }
+    }
+}

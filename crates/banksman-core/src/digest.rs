@@ -1,0 +1,149 @@
+//! What names an action: the SHA-256 of the canonical form of what will execute.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use sha2::{Digest as _, Sha256};
+
+use crate::Kind;
+use crate::json::CanonicalJson;
+
+/// A SHA-256 digest, written as `sha256:` and 64 hexadecimal digits.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+/// A text that is not a digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a digest: expected `sha256:` followed by 64 lower-case hexadecimal digits")]
+pub struct InvalidDigestError;
+
+impl Digest {
+    const PREFIX: &'static str = "sha256:";
+
+    /// The digest of some bytes.
+    #[must_use]
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(Sha256::digest(bytes).into())
+    }
+
+    /// The digest behind stored bytes.
+    #[must_use]
+    pub const fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The bytes that stores keep.
+    #[must_use]
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+/// The digest of what will execute: `{"args":…,"kind":…,"tool":…}` in canonical form.
+///
+/// Description, rationale and everything else that only people read is left out on purpose: it may be
+/// reworded without changing what runs, and no wording changes what was approved.
+#[must_use]
+pub fn action_digest(tool: &str, kind: Kind, args: &CanonicalJson) -> Digest {
+    let mut text = String::with_capacity(args.as_str().len() + tool.len() + 40);
+    text.push_str("{\"args\":");
+    text.push_str(args.as_str());
+    text.push_str(",\"kind\":\"");
+    text.push_str(kind.as_str());
+    text.push_str("\",\"tool\":");
+    crate::json::write_string(&mut text, tool);
+    text.push('}');
+    Digest::of(text.as_bytes())
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let mut text = [0u8; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            if let [high, low] = pair {
+                *high = HEX.get(usize::from(byte >> 4)).copied().unwrap_or(b'?');
+                *low = HEX.get(usize::from(byte & 15)).copied().unwrap_or(b'?');
+            }
+        }
+        f.write_str(Self::PREFIX)?;
+        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = InvalidDigestError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let hex = text.strip_prefix(Self::PREFIX).ok_or(InvalidDigestError)?;
+        if hex.len() != 64 || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
+            return Err(InvalidDigestError);
+        }
+        let mut bytes = [0u8; 32];
+        for (slot, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
+            let pair = std::str::from_utf8(pair).map_err(|_| InvalidDigestError)?;
+            *slot = u8::from_str_radix(pair, 16).map_err(|_| InvalidDigestError)?;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(args: &str) -> Digest {
+        action_digest("process_refund", Kind::Tool, &CanonicalJson::parse(args.as_bytes()).unwrap())
+    }
+
+    #[test]
+    fn any_sha256_tool_can_check_it() {
+        // printf '{"args":{"amount":899,"order_id":"78291"},"kind":"tool","tool":"process_refund"}' | sha256sum
+        assert_eq!(
+            digest(r#"{"order_id":"78291","amount":899.00}"#).to_string(),
+            "sha256:545767bf419fc04e345e026e0ee40fa1718890af2d54be99b8b528efb250d941"
+        );
+    }
+
+    #[test]
+    fn spelling_is_nothing_and_value_is_everything() {
+        assert_eq!(digest(r#"{"a":899,"b":[1,2]}"#), digest(r#"{"b":[1.0,2e0], "a":899.00}"#));
+        assert_ne!(digest(r#"{"a":9007199254740993}"#), digest(r#"{"a":9007199254740992}"#));
+        assert_ne!(digest(r#"{"a":1}"#), digest(r#"{"a":"1"}"#));
+        assert_ne!(digest(r#"{"a":true}"#), digest(r#"{"a":"true"}"#));
+        let args = CanonicalJson::parse(b"{}").unwrap();
+        assert_ne!(action_digest("a", Kind::Tool, &args), action_digest("b", Kind::Tool, &args));
+        assert_ne!(action_digest("a", Kind::Tool, &args), action_digest("a", Kind::Shell, &args));
+        // A tool name cannot smuggle members into the hashed text.
+        assert_ne!(action_digest("a\",\"x\":\"", Kind::Tool, &args), action_digest("a", Kind::Tool, &args));
+    }
+
+    #[test]
+    fn only_one_spelling_of_a_digest_is_read() {
+        let text = digest("{}").to_string();
+        assert_eq!(text.parse::<Digest>().unwrap().to_string(), text);
+        assert!(text.to_uppercase().parse::<Digest>().is_err());
+        assert!("sha256:abcd".parse::<Digest>().is_err());
+        assert!(format!("sha256:{}é", "a".repeat(62)).parse::<Digest>().is_err());
+    }
+}

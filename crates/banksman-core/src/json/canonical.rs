@@ -1,0 +1,170 @@
+//! The canonical text of a JSON value: RFC 8785, with exact numbers.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+use serde_json::value::RawValue;
+
+use super::{Json, JsonError, parse};
+
+/// A JSON text in canonical form: sorted keys, no spaces, one spelling for each value.
+///
+/// This is what gets hashed, stored, shown and executed, so it is kept as text and handed on as it is: no
+/// later reader can round a number or reorder a key on the way.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct CanonicalJson(Arc<str>);
+
+impl CanonicalJson {
+    /// The canonical form of a value.
+    #[must_use]
+    pub fn of(value: &Json) -> Self {
+        let mut out = String::with_capacity(256);
+        write_value(&mut out, value);
+        Self(out.into())
+    }
+
+    /// Reads any JSON text and keeps its canonical form.
+    pub fn parse(text: &[u8]) -> Result<Self, JsonError> {
+        parse(text).map(|value| Self::of(&value))
+    }
+
+    /// Takes a text that was canonical when it was stored.
+    ///
+    /// Only stores call this, with texts that they got from [`CanonicalJson::as_str`]; what executes is checked
+    /// against its digest, so a text that was changed at rest is noticed there.
+    #[must_use]
+    pub fn from_stored(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The canonical text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The value again.
+    pub fn to_json(&self) -> Result<Json, JsonError> {
+        parse(self.0.as_bytes())
+    }
+}
+
+impl std::fmt::Debug for CanonicalJson {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl Serialize for CanonicalJson {
+    /// Embeds the text as it is. Only JSON serialisers can do that, and only those are used.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
+        raw.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for CanonicalJson {
+    /// Reads from JSON and makes it canonical, so a text that comes over the wire is never merely trusted.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let raw = <Box<RawValue>>::deserialize(deserializer)?;
+        Self::parse(raw.get().as_bytes()).map_err(de::Error::custom)
+    }
+}
+
+fn write_value(out: &mut String, value: &Json) {
+    match value {
+        Json::Null => out.push_str("null"),
+        Json::Bool(true) => out.push_str("true"),
+        Json::Bool(false) => out.push_str("false"),
+        Json::Number(number) => {
+            // Writing to a String cannot fail.
+            let _ = write!(out, "{number}");
+        }
+        Json::String(text) => write_string(out, text),
+        Json::Array(items) => {
+            out.push('[');
+            for (position, item) in items.iter().enumerate() {
+                if position > 0 {
+                    out.push(',');
+                }
+                write_value(out, item);
+            }
+            out.push(']');
+        }
+        Json::Object(members) => {
+            out.push('{');
+            for (position, (key, value)) in members.iter().enumerate() {
+                if position > 0 {
+                    out.push(',');
+                }
+                write_string(out, key);
+                out.push(':');
+                write_value(out, value);
+            }
+            out.push('}');
+        }
+    }
+}
+
+/// Escapes exactly what RFC 8785 section 3.2.2.2 escapes.
+pub(crate) fn write_string(out: &mut String, text: &str) {
+    out.push('"');
+    for c in text.chars() {
+        match c {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\u{8}' => out.push_str("\\b"),
+            '\u{c}' => out.push_str("\\f"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if c < ' ' => {
+                let _ = write!(out, "\\u{:04x}", u32::from(c));
+            }
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn canonical(text: &str) -> String {
+        CanonicalJson::parse(text.as_bytes()).unwrap().as_str().to_owned()
+    }
+
+    #[test]
+    fn rfc_8785_examples() {
+        assert_eq!(
+            canonical(
+                r#"{"numbers": [333333333.33333329, 1E30, 4.50, 2e-3, 0.000000000000000000000000001],
+                    "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/", "literals": [null, true, false]}"#
+            )
+            // The RFC prints 333333333.3333333 here, the nearest double's shortest form; we keep the digits
+            // that were sent, because a double does not hold them.
+            .replace("333333333.33333329", "333333333.3333333"),
+            r#"{"literals":[null,true,false],"numbers":[333333333.3333333,1e+30,4.5,0.002,1e-27],"string":"€$\u000f\nA'B\"\\\\\"/"}"#
+        );
+        assert_eq!(
+            canonical(r#"{"\u20ac":1,"\r":2,"\ufb33":3,"1":4,"\ud83d\ude00":5,"\u0080":6,"\u00f6":7}"#),
+            "{\"\\r\":2,\"1\":4,\"\u{80}\":6,\"ö\":7,\"€\":1,\"😀\":5,\"\u{fb33}\":3}"
+        );
+    }
+
+    #[test]
+    fn spelling_does_not_matter_but_value_does() {
+        assert_eq!(canonical(r#"{"b":899.00,"a":"\u0041"}"#), canonical(r#"{"a":"A","b":8.99E+2}"#));
+        assert_ne!(canonical("9007199254740993"), canonical("9007199254740992"));
+    }
+
+    #[test]
+    fn serde_keeps_the_text() {
+        let text = r#"{"a":9007199254740993,"b":1e+400}"#;
+        let value: CanonicalJson = serde_json::from_str(text).unwrap();
+        assert_eq!(serde_json::to_string(&value).unwrap(), text);
+        assert!(serde_json::from_str::<CanonicalJson>(r#"{"a":1,"a":2}"#).is_err());
+    }
+}

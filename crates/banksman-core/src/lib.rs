@@ -1,0 +1,52 @@
+//! The pure heart of Banksman.
+//!
+//! Everything here takes values and returns values: no clock, no randomness, no I/O, no threads. What an
+//! agent wants to do is an [`Action`]; its [`Digest`] names exactly what would execute; a [`Verdict`] says
+//! what policy demands; a [`Case`] is the action on its way through the house, and [`step`] is the only way
+//! to move it. Modules are listed in the order of an action's life.
+
+mod id;
+mod level;
+mod principal;
+mod time;
+
+pub mod json;
+
+mod action;
+mod digest;
+
+mod assessment;
+mod quorum;
+mod verdict;
+
+mod freeze;
+mod grant;
+mod mode;
+
+mod case;
+mod lifecycle;
+mod refusal;
+
+mod batch;
+
+pub mod audit;
+pub mod wire;
+
+pub use action::{Action, ActionError, Estimate, Kind, Severity};
+pub use assessment::{Assessment, Finding};
+pub use batch::batch_digest;
+pub use case::{Authority, Case, Claim, Decision, Review, State, Status, Submission};
+pub use digest::{Digest, InvalidDigestError, action_digest};
+pub use freeze::{Freeze, FreezeScope};
+pub use grant::{Grant, GrantMatch, GrantReach, Remember};
+pub use id::{ActionId, BatchId, FreezeId, GrantId, InvalidIdError, TokenId};
+pub use level::{Risk, Tier, UnknownNameError};
+pub use lifecycle::{
+    Ballot, ClaimRequest, Command, Edit, Effect, Moment, Notice, Opening, Outcome, Transition, open, step,
+};
+pub use mode::{IllegalModeChangeError, Mode};
+pub use principal::{Actor, Principal, PrincipalKind};
+pub use quorum::Quorum;
+pub use refusal::Refusal;
+pub use time::{InvalidTimeError, Timestamp};
+pub use verdict::Verdict;

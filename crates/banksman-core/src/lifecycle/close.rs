@@ -1,0 +1,83 @@
+//! Endings that are nobody's yes or no: withdrawn, taken back, too late.
+
+use super::{Effect, Moment, Notice, Transition, moved};
+use crate::audit::Fact;
+use crate::{Actor, Case, Refusal, State};
+
+/// Withdraws what nobody has decided yet.
+pub(super) fn cancel(case: &Case, by: Actor, reason: Option<String>, moment: &Moment<'_>) -> Result<Transition, Refusal> {
+    let now = moment.now;
+    match &case.state {
+        State::Pending { deadline } if *deadline <= now => Err(Refusal::Expired { at: *deadline }),
+        State::Pending { .. } => {
+            let state = State::Cancelled { at: now, by: who(&by), reason: reason.clone() };
+            Ok(moved(case.clone(), state, now, by, Fact::Cancelled { reason }, Vec::new()))
+        }
+        // An authorisation that nobody used yet is taken back rather than withdrawn.
+        State::Authorised { .. } => revoke(case, by, reason, moment),
+        State::Expired { at } => Err(Refusal::Expired { at: *at }),
+        State::Executing { claim, .. }
+        | State::Succeeded { claim, .. }
+        | State::Failed { claim, .. }
+        | State::Unknown { claim, .. } => Err(Refusal::AlreadyClaimed { at: claim.at }),
+        State::Blocked { .. }
+        | State::Denied { .. }
+        | State::Cancelled { .. }
+        | State::Lapsed { .. }
+        | State::Revoked { .. } => Err(Refusal::AlreadyDecided { status: case.status(), by: None }),
+    }
+}
+
+/// Takes an authorisation back before it is used.
+pub(super) fn revoke(case: &Case, by: Actor, reason: Option<String>, moment: &Moment<'_>) -> Result<Transition, Refusal> {
+    let now = moment.now;
+    match &case.state {
+        State::Authorised { lapses_at, .. } if *lapses_at <= now => Err(Refusal::Lapsed { at: *lapses_at }),
+        State::Authorised { .. } => {
+            let state = State::Revoked { at: now, by: who(&by), reason: reason.clone() };
+            Ok(moved(case.clone(), state, now, by, Fact::Revoked { reason }, Vec::new()))
+        }
+        State::Lapsed { at } => Err(Refusal::Lapsed { at: *at }),
+        State::Executing { claim, .. }
+        | State::Succeeded { claim, .. }
+        | State::Failed { claim, .. }
+        | State::Unknown { claim, .. } => Err(Refusal::AlreadyClaimed { at: claim.at }),
+        State::Blocked { .. }
+        | State::Pending { .. }
+        | State::Denied { .. }
+        | State::Expired { .. }
+        | State::Cancelled { .. }
+        | State::Revoked { .. } => Err(Refusal::NotAuthorised { status: case.status() }),
+    }
+}
+
+fn who(actor: &Actor) -> String {
+    actor.name().unwrap_or(actor.kind()).to_owned()
+}
+
+/// What is due by now: a hold expires, an authorisation lapses, a lease ends.
+pub(super) fn pass_time(case: &Case, moment: &Moment<'_>) -> Result<Transition, Refusal> {
+    let now = moment.now;
+    if case.state.wakes_at().is_none_or(|due| now < due) {
+        return Err(Refusal::NotDue { status: case.status() });
+    }
+    let (state, fact, effects) = match &case.state {
+        State::Pending { .. } => (State::Expired { at: now }, Fact::Expired, Vec::new()),
+        State::Authorised { .. } => (State::Lapsed { at: now }, Fact::Lapsed, Vec::new()),
+        State::Executing { authority, claim } => (
+            State::Unknown { authority: authority.clone(), claim: claim.clone(), at: now },
+            Fact::LeaseEnded,
+            vec![Effect::Notify(Notice::OutcomeUnknown)],
+        ),
+        State::Blocked { .. }
+        | State::Denied { .. }
+        | State::Expired { .. }
+        | State::Cancelled { .. }
+        | State::Succeeded { .. }
+        | State::Failed { .. }
+        | State::Unknown { .. }
+        | State::Lapsed { .. }
+        | State::Revoked { .. } => return Err(Refusal::NotDue { status: case.status() }),
+    };
+    Ok(moved(case.clone(), state, now, Actor::System, fact, effects))
+}

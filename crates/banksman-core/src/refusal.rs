@@ -1,0 +1,78 @@
+//! Why a command changes nothing.
+
+use crate::{Decision, Digest, FreezeId, Status, Timestamp};
+
+/// Why a command changes nothing. Each has a stable code that clients may rely on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the message of each says what its fields are")]
+pub enum Refusal {
+    #[error("the action is at version {current}; the decision was about another")]
+    StaleVersion { current: u32 },
+    #[error("what would run is {current}; the request names another digest")]
+    DigestMismatch { current: Digest },
+    #[error("the hold expired at {at}")]
+    Expired { at: Timestamp },
+    #[error("already decided: the action is {status}{}", by.as_ref().map(|name| format!(", by {name}")).unwrap_or_default())]
+    AlreadyDecided { status: Status, by: Option<String> },
+    #[error("{by} has already approved this version; a quorum needs different people")]
+    AlreadyVoted { by: String },
+    #[error("nobody approves what they, or their own agent, proposed")]
+    SelfApproval,
+    #[error("an approval by someone with one of these roles is missing: {}", needed.join(", "))]
+    MissingRole { needed: Vec<String> },
+    #[error("a decision on this action needs a reason")]
+    ReasonRequired,
+    #[error("to respond, give a message for the agent")]
+    MessageRequired,
+    #[error("this approval cannot be remembered: policy does not allow it for this action")]
+    RememberNotAllowed,
+    #[error("policy blocks the edited action ({rule})")]
+    ModificationBlocked { rule: String },
+    #[error("frozen by {freeze}: {reason}")]
+    Frozen { freeze: FreezeId, reason: String },
+    #[error("not authorised: the action is {status}")]
+    NotAuthorised { status: Status },
+    #[error("already claimed at {at}; an authorisation is good for one claim")]
+    AlreadyClaimed { at: Timestamp },
+    #[error("a precondition no longer holds: {}", names.join(", "))]
+    PreconditionFailed { names: Vec<String> },
+    #[error("the authorisation lapsed at {at} without being claimed")]
+    Lapsed { at: Timestamp },
+    #[error("there is nothing to report: the action is {status} and was never claimed")]
+    NotClaimed { status: Status },
+    #[error("an outcome is already recorded: {status}")]
+    AlreadyRecorded { status: Status },
+    #[error("{decision} is not what this step takes")]
+    WrongDecision { decision: Decision },
+    #[error("not yet: the action is {status}")]
+    NotDue { status: Status },
+}
+
+impl Refusal {
+    /// The stable code.
+    #[must_use]
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::StaleVersion { .. } => "stale_version",
+            Self::DigestMismatch { .. } => "digest_mismatch",
+            Self::Expired { .. } => "expired",
+            Self::AlreadyDecided { .. } => "already_decided",
+            Self::AlreadyVoted { .. } => "already_voted",
+            Self::SelfApproval => "self_approval",
+            Self::MissingRole { .. } => "missing_role",
+            Self::ReasonRequired => "reason_required",
+            Self::MessageRequired => "message_required",
+            Self::RememberNotAllowed => "remember_not_allowed",
+            Self::ModificationBlocked { .. } => "modification_blocked",
+            Self::Frozen { .. } => "frozen",
+            Self::NotAuthorised { .. } => "not_authorised",
+            Self::AlreadyClaimed { .. } => "already_claimed",
+            Self::PreconditionFailed { .. } => "precondition_failed",
+            Self::Lapsed { .. } => "lapsed",
+            Self::NotClaimed { .. } => "not_claimed",
+            Self::AlreadyRecorded { .. } => "already_recorded",
+            Self::WrongDecision { .. } => "wrong_decision",
+            Self::NotDue { .. } => "not_due",
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What policy demands of one action.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Quorum, Risk, Tier};
+
+/// What policy demands of one action, and which rule said so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Verdict {
+    /// What has to happen before the action may run.
+    pub tier: Tier,
+    /// How risky policy takes it to be.
+    pub risk: Risk,
+    /// The rule that decided.
+    pub rule: String,
+    /// Every rule that matched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub matched: Vec<String>,
+    /// How many people, and of which roles, have to approve.
+    pub quorum: Quorum,
+    /// How long a hold lasts before it expires.
+    pub timeout_seconds: u64,
+    /// How long an authorisation lasts before it lapses unclaimed.
+    pub claim_within_seconds: u64,
+    /// How long the executor has, after its claim, to record an outcome.
+    pub lease_seconds: u64,
+    /// Whether a decision needs a reason.
+    #[serde(default)]
+    pub require_reason: bool,
+    /// Whether an approval may be remembered as a grant.
+    #[serde(default)]
+    pub allow_remember: bool,
+}
+
+impl Verdict {
+    /// How long a hold lasts, given what the agent is willing to wait: the shorter of the two.
+    #[must_use]
+    pub fn hold_for(&self, agent_timeout: Option<u64>) -> Duration {
+        Duration::from_secs(agent_timeout.map_or(self.timeout_seconds, |wish| wish.min(self.timeout_seconds)))
+    }
+
+    /// The same verdict, but never milder than `floor`: what a version demanded, its edits demand too.
+    #[must_use]
+    pub fn at_least(self, floor: &Verdict) -> Self {
+        let (stricter, other) = if floor.tier > self.tier { (floor, &self) } else { (&self, floor) };
+        Self {
+            tier: stricter.tier,
+            risk: stricter.risk.max(other.risk),
+            rule: stricter.rule.clone(),
+            matched: self.matched.clone(),
+            quorum: stricter.quorum.clone().at_least(&other.quorum),
+            timeout_seconds: self.timeout_seconds.min(floor.timeout_seconds),
+            claim_within_seconds: self.claim_within_seconds.min(floor.claim_within_seconds),
+            lease_seconds: self.lease_seconds.min(floor.lease_seconds),
+            require_reason: self.require_reason || floor.require_reason,
+            allow_remember: self.allow_remember && floor.allow_remember,
+        }
+    }
+}

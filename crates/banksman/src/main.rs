@@ -1,0 +1,2 @@
+//! banksman
+fn main() {}
