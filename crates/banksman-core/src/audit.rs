@@ -1,9 +1,9 @@
 //! What goes into the audit log: facts, in the past tense, in a versioned format.
 //!
 //! The bytes of an event are its JSON text as [`Event::to_bytes`] writes it. They are hashed, signed and kept
-//! for years, so the format only ever grows: `tests/golden` pins it.
+//! for years, so the format only ever grows: `tests/core/golden` pins it.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
     ActionId, Actor, Assessment, BatchId, Case, Decision, Digest, Freeze, FreezeId, Grant, GrantId, Mode,
@@ -17,6 +17,7 @@ pub const FORMAT: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Event {
     /// The version of the format.
+    #[serde(deserialize_with = "known_format")]
     pub v: u32,
     /// When.
     pub at: Timestamp,
@@ -28,6 +29,14 @@ pub struct Event {
     /// What happened.
     #[serde(flatten)]
     pub fact: Fact,
+}
+
+/// What a later version wrote may mean something else than it seems to: better unread than misread.
+fn known_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+    match u32::deserialize(deserializer)? {
+        FORMAT => Ok(FORMAT),
+        other => Err(de::Error::custom(format_args!("unknown format of events: {other}"))),
+    }
 }
 
 /// An action, as an event names it. The arguments are not here: the digest stands for them.
@@ -72,25 +81,79 @@ impl From<&Case> for ActionRef {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "names and fields are the documentation that auditors read")]
 pub enum Fact {
-    Proposed { assessment: Assessment, verdict: Verdict, #[serde(default, skip_serializing_if = "Option::is_none")] grant: Option<GrantId> },
-    Decided { decision: Decision, #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String>, #[serde(default, skip_serializing_if = "Option::is_none")] message: Option<String> },
-    Modified { from: Digest, assessment: Assessment, verdict: Verdict, #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String> },
-    Cancelled { #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String> },
+    Proposed {
+        assessment: Assessment,
+        verdict: Verdict,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        grant: Option<GrantId>,
+    },
+    Decided {
+        decision: Decision,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
+    },
+    Modified {
+        from: Digest,
+        assessment: Assessment,
+        verdict: Verdict,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
+    Cancelled {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     Expired,
-    Revoked { #[serde(default, skip_serializing_if = "Option::is_none")] reason: Option<String> },
+    Revoked {
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+    },
     Lapsed,
-    Claimed { lease_expires_at: Timestamp },
-    Finished { late: bool, #[serde(default, skip_serializing_if = "Option::is_none")] error: Option<String> },
+    Claimed {
+        lease_expires_at: Timestamp,
+    },
+    Finished {
+        late: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
     LeaseEnded,
-    BatchProposed { batch: BatchId, digest: Digest, items: Vec<ActionId> },
-    Frozen { freeze: Freeze },
-    Unfrozen { freeze: FreezeId },
-    Granted { grant: Grant },
-    GrantRevoked { grant: GrantId },
-    ModeChanged { from: Mode, to: Mode },
-    TokenIssued { token: TokenId, kind: PrincipalKind, name: String, roles: Vec<String> },
-    TokenRevoked { token: TokenId },
-    PolicyLoaded { digest: Digest, source: String },
+    BatchProposed {
+        batch: BatchId,
+        digest: Digest,
+        items: Vec<ActionId>,
+    },
+    Frozen {
+        freeze: Freeze,
+    },
+    Unfrozen {
+        freeze: FreezeId,
+    },
+    Granted {
+        grant: Grant,
+    },
+    GrantRevoked {
+        grant: GrantId,
+    },
+    ModeChanged {
+        from: Mode,
+        to: Mode,
+    },
+    TokenIssued {
+        token: TokenId,
+        kind: PrincipalKind,
+        name: String,
+        roles: Vec<String>,
+    },
+    TokenRevoked {
+        token: TokenId,
+    },
+    PolicyLoaded {
+        digest: Digest,
+        source: String,
+    },
 }
 
 impl Fact {

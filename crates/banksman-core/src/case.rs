@@ -145,29 +145,80 @@ pub struct Claim {
 #[expect(missing_docs, reason = "the fields of a state say what they are: when, by whom, why")]
 pub enum State {
     /// Policy or a freeze forbids it. Nobody can override that.
-    Blocked { #[serde(with = "micros")] at: Timestamp, reason: String },
+    Blocked {
+        #[serde(with = "micros")]
+        at: Timestamp,
+        reason: String,
+    },
     /// Held until people decide, or the deadline passes.
-    Pending { #[serde(with = "micros")] deadline: Timestamp },
+    Pending {
+        #[serde(with = "micros")]
+        deadline: Timestamp,
+    },
     /// May be claimed, once, until it lapses.
-    Authorised { authority: Authority, #[serde(with = "micros")] at: Timestamp, #[serde(with = "micros")] lapses_at: Timestamp },
+    Authorised {
+        authority: Authority,
+        #[serde(with = "micros")]
+        at: Timestamp,
+        #[serde(with = "micros")]
+        lapses_at: Timestamp,
+    },
     /// A person said no.
-    Denied { #[serde(with = "micros")] at: Timestamp, by: String },
+    Denied {
+        #[serde(with = "micros")]
+        at: Timestamp,
+        by: String,
+    },
     /// Nobody decided in time. Not a person's no.
-    Expired { #[serde(with = "micros")] at: Timestamp },
+    Expired {
+        #[serde(with = "micros")]
+        at: Timestamp,
+    },
     /// Withdrawn.
-    Cancelled { #[serde(with = "micros")] at: Timestamp, by: String, reason: Option<String> },
+    Cancelled {
+        #[serde(with = "micros")]
+        at: Timestamp,
+        by: String,
+        reason: Option<String>,
+    },
     /// Claimed: someone is running it now.
     Executing { authority: Authority, claim: Claim },
     /// It ran.
-    Succeeded { authority: Authority, claim: Claim, #[serde(with = "micros")] at: Timestamp, result: Option<CanonicalJson> },
+    Succeeded {
+        authority: Authority,
+        claim: Claim,
+        #[serde(with = "micros")]
+        at: Timestamp,
+        result: Option<CanonicalJson>,
+    },
     /// It ran and failed, or could not run.
-    Failed { authority: Authority, claim: Claim, #[serde(with = "micros")] at: Timestamp, error: Option<String>, result: Option<CanonicalJson> },
+    Failed {
+        authority: Authority,
+        claim: Claim,
+        #[serde(with = "micros")]
+        at: Timestamp,
+        error: Option<String>,
+        result: Option<CanonicalJson>,
+    },
     /// Claimed, and no outcome came: it may have run. Only people can find out; nothing retries it.
-    Unknown { authority: Authority, claim: Claim, #[serde(with = "micros")] at: Timestamp },
+    Unknown {
+        authority: Authority,
+        claim: Claim,
+        #[serde(with = "micros")]
+        at: Timestamp,
+    },
     /// Authorised, and not claimed in time.
-    Lapsed { #[serde(with = "micros")] at: Timestamp },
+    Lapsed {
+        #[serde(with = "micros")]
+        at: Timestamp,
+    },
     /// Authorised, and taken back before it was claimed.
-    Revoked { #[serde(with = "micros")] at: Timestamp, by: String, reason: Option<String> },
+    Revoked {
+        #[serde(with = "micros")]
+        at: Timestamp,
+        by: String,
+        reason: Option<String>,
+    },
 }
 
 impl State {

@@ -3,7 +3,6 @@
 //! Both are ordered, and combining two of either takes the stricter one ([`Ord::max`]); nothing combines
 //! downwards.
 
-
 use serde::{Deserialize, Serialize};
 
 /// A name that is none of the known ones.

@@ -5,13 +5,36 @@ use serde::{Deserialize, Serialize};
 /// So many approvals by different people, some of them by people of certain roles.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "Unchecked")]
 pub struct Quorum {
     /// How many different people; at least one, and at least one for each role.
     count: u32,
     /// One approval by a person of each of these roles ("one support lead and one finance").
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     roles: Vec<String>,
+}
+
+/// A quorum as it is read: one of fewer people than it has roles, or of nobody, would be met too easily.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Unchecked {
+    count: u32,
+    #[serde(default)]
+    roles: Vec<String>,
+}
+
+impl TryFrom<Unchecked> for Quorum {
+    type Error = &'static str;
+
+    fn try_from(read: Unchecked) -> Result<Self, Self::Error> {
+        let Unchecked { count, roles } = read;
+        let quorum = Self::new(count, roles.clone());
+        if quorum.count == count && quorum.roles == roles {
+            Ok(quorum)
+        } else {
+            Err("a quorum needs at least one person, one for each role, and at most sixteen roles")
+        }
+    }
 }
 
 /// Beyond this a policy is a mistake, and matching people to roles would get slow.
@@ -67,14 +90,22 @@ impl Quorum {
     #[must_use]
     pub fn progress(&self, people: &[&[String]]) -> u32 {
         let mut place_of: Vec<Option<usize>> = vec![None; self.roles.len()];
-        let matched = (0..people.len()).filter(|person| self.seat(*person, people, &mut place_of, &mut Vec::new())).count();
+        let matched = (0..people.len())
+            .filter(|person| self.seat(*person, people, &mut place_of, &mut Vec::new()))
+            .count();
         let free_places = usize::try_from(self.count).unwrap_or(usize::MAX) - self.roles.len();
         let spare_people = people.len() - matched;
         u32::try_from(matched + spare_people.min(free_places)).unwrap_or(u32::MAX)
     }
 
     /// Gives `person` the place of a role, moving others to another role of theirs if need be.
-    fn seat(&self, person: usize, people: &[&[String]], place_of: &mut [Option<usize>], tried: &mut Vec<usize>) -> bool {
+    fn seat(
+        &self,
+        person: usize,
+        people: &[&[String]],
+        place_of: &mut [Option<usize>],
+        tried: &mut Vec<usize>,
+    ) -> bool {
         let Some(roles) = people.get(person) else { return false };
         for (place, role) in self.roles.iter().enumerate() {
             if tried.contains(&place) || !roles.contains(role) {
@@ -133,6 +164,17 @@ mod tests {
         let quorum = Quorum::new(3, roles(&["finance"]));
         assert!(met(&quorum, &[&[], &["finance"], &[]]));
         assert!(!met(&quorum, &[&[], &[], &[]]));
+    }
+
+    #[test]
+    fn what_is_read_is_a_quorum_or_refused() {
+        for text in [r#"{"count":1}"#, r#"{"count":2,"roles":["a","b"]}"#, r#"{"count":3,"roles":["a"]}"#] {
+            let quorum: Quorum = serde_json::from_str(text).unwrap();
+            assert_eq!(serde_json::to_string(&quorum).unwrap(), text);
+        }
+        for text in [r#"{"count":0}"#, r#"{"count":1,"roles":["a","b"]}"#, r#"{"count":1,"any":true}"#] {
+            assert!(serde_json::from_str::<Quorum>(text).is_err(), "{text}");
+        }
     }
 
     #[test]

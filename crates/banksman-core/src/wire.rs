@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::CanonicalJson;
 use crate::{
-    ActionId, Assessment, Authority, BatchId, Case, Decision, Digest, GrantMatch, Kind, Mode, PrincipalKind, Remember,
-    Review, Severity, State, Status, Timestamp, TokenId, Verdict,
+    ActionId, Assessment, Authority, BatchId, Case, Decision, Digest, GrantMatch, Kind, Mode, PrincipalKind,
+    Remember, Review, Severity, State, Status, Timestamp, TokenId, Verdict,
 };
 
 /// A problem document (RFC 9457) with a stable code.
@@ -277,7 +277,9 @@ fn resolution(case: &Case) -> Option<ResolutionView> {
     let authorised = |authority: &Authority, at: Timestamp| match authority {
         Authority::Policy => view("policy", at, None, None),
         Authority::Grant { grant } => view("grant", at, Some(grant.to_string()), None),
-        Authority::Reviewers => view("reviewers", said.map_or(at, |review| review.at), reason_said(), message_said()),
+        Authority::Reviewers => {
+            view("reviewers", said.map_or(at, |review| review.at), reason_said(), message_said())
+        }
     };
     match &case.state {
         State::Pending { .. } => None,
@@ -289,8 +291,12 @@ fn resolution(case: &Case) -> Option<ResolutionView> {
         | State::Unknown { authority, claim, .. } => authorised(authority, claim.at),
         State::Denied { at, by } => view(by, *at, reason_said(), message_said()),
         State::Expired { at } => view("timeout", *at, Some("nobody decided in time".into()), None),
-        State::Lapsed { at } => view("timeout", *at, Some("the authorisation was not claimed in time".into()), None),
-        State::Cancelled { at, by, reason } | State::Revoked { at, by, reason } => view(by, *at, reason.clone(), None),
+        State::Lapsed { at } => {
+            view("timeout", *at, Some("the authorisation was not claimed in time".into()), None)
+        }
+        State::Cancelled { at, by, reason } | State::Revoked { at, by, reason } => {
+            view(by, *at, reason.clone(), None)
+        }
     }
 }
 

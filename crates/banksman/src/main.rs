@@ -1,2 +1,36 @@
-//! banksman
-fn main() {}
+//! The `banksman` binary: configuration and one file per command.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+mod cli;
+mod commands;
+mod context;
+mod exit;
+
+mod folder;
+
+mod display;
+mod pretty;
+mod sheet;
+mod span;
+mod table;
+
+mod editor;
+mod review;
+mod select;
+
+#[cfg(test)]
+mod sample;
+
+fn main() -> ExitCode {
+    // Clap itself answers --help and mistakes, with the exit codes 0 and 2.
+    let cli = cli::Cli::parse();
+    let context = context::Context::new(cli.globals);
+    let done = match cli.command {
+        Some(command) => commands::run(command, &context),
+        None => commands::next::run(&context),
+    };
+    done.unwrap_or_else(|error| exit::report(&error, &context))
+}

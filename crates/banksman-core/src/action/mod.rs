@@ -55,6 +55,7 @@ named!(Severity, "severity", "S0, S1, S2, S3, S4", {
 
 /// What the agent expects an action to take.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Estimate {
     /// US dollars.
@@ -70,13 +71,16 @@ pub struct Estimate {
 /// Only `tool`, `kind` and `args` execute, and only they are in the digest. The rest is the agent's word:
 /// shown to people as such, and hostile until proven otherwise.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Action {
     /// The tool that would run.
     pub tool: String,
     /// How its arguments are to be understood.
+    #[serde(default)]
     pub kind: Kind,
     /// Its arguments, an object.
+    #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub args: CanonicalJson,
     /// What it is about, in one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,6 +90,7 @@ pub struct Action {
     pub rationale: Option<String>,
     /// What the agent bases that on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub evidence: Option<CanonicalJson>,
     /// The agent's session, the default reach of a remembered grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -116,15 +121,19 @@ pub struct Action {
     pub rollback_plan: Option<String>,
     /// A JSON Schema that the arguments follow, also when a reviewer edits them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub args_schema: Option<CanonicalJson>,
     /// What the action would change, as it is now, for a diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub state_before: Option<CanonicalJson>,
     /// Facts that must still hold when the action is claimed: name to value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub preconditions: Option<CanonicalJson>,
     /// The agent's own state, handed back with the resolution and never looked into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub checkpoint: Option<CanonicalJson>,
     /// How long the agent is willing to wait; policy may allow less, never more.
     #[serde(default, skip_serializing_if = "Option::is_none")]

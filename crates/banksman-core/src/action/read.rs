@@ -150,7 +150,10 @@ fn name(member: &str, value: &Json) -> Result<String, ActionError> {
     Ok(text)
 }
 
-fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(member: &str, value: &Json) -> Result<T, ActionError> {
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
+    member: &str,
+    value: &Json,
+) -> Result<T, ActionError> {
     match value {
         Json::String(text) => text.parse().map_err(|problem: T::Err| error(member, problem.to_string())),
         other => Err(wrong_type(member, "a string", other)),
@@ -190,7 +193,10 @@ fn estimate(value: &Json) -> Result<Estimate, ActionError> {
 }
 
 fn error_at(path: &str, problem: &str) -> ActionError {
-    ActionError { pointer: format!("/{}", path.chars().take(96).collect::<String>()), problem: problem.into() }
+    ActionError {
+        pointer: format!("/{}", path.chars().take(96).collect::<String>()),
+        problem: problem.into(),
+    }
 }
 
 fn systems(member: &str, value: &Json) -> Result<Vec<String>, ActionError> {
@@ -205,7 +211,9 @@ fn timeout(member: &str, value: &Json) -> Result<u64, ActionError> {
     let Json::Number(number) = value else { return Err(wrong_type(member, "a number", value)) };
     match number.as_u64() {
         Some(seconds @ 1..=MAX_TIMEOUT_SECONDS) => Ok(seconds),
-        Some(_) | None => Err(error(member, format!("is not a whole number from 1 to {MAX_TIMEOUT_SECONDS}"))),
+        Some(_) | None => {
+            Err(error(member, format!("is not a whole number from 1 to {MAX_TIMEOUT_SECONDS}")))
+        }
     }
 }
 
@@ -221,7 +229,14 @@ mod tests {
     #[test]
     fn only_tool_and_args_are_required() {
         let action = read(r#"{"tool":"send_email","args":{"to":"a@example.com"}}"#).unwrap();
-        assert_eq!(action, Action::bare("send_email", Kind::Tool, CanonicalJson::parse(br#"{"to":"a@example.com"}"#).unwrap()));
+        assert_eq!(
+            action,
+            Action::bare(
+                "send_email",
+                Kind::Tool,
+                CanonicalJson::parse(br#"{"to":"a@example.com"}"#).unwrap()
+            )
+        );
     }
 
     #[test]
@@ -250,13 +265,31 @@ mod tests {
             (r#"{"tool":"a\nb","args":{}}"#, "/tool: contains a control character"),
             (r#"{"tool":"x","args":[]}"#, "/args: expected an object, got an array"),
             (r#"{"tool":"x","args":null}"#, "/args: expected an object, got null"),
-            (r#"{"tool":"x","args":{},"tier":"auto"}"#, "/tier: cannot be set by an agent: policy and people decide it"),
-            (r#"{"tool":"x","args":{},"agent":"me"}"#, "/agent: is not read from the body: who asks comes from the credential"),
+            (
+                r#"{"tool":"x","args":{},"tier":"auto"}"#,
+                "/tier: cannot be set by an agent: policy and people decide it",
+            ),
+            (
+                r#"{"tool":"x","args":{},"agent":"me"}"#,
+                "/agent: is not read from the body: who asks comes from the credential",
+            ),
             (r#"{"tool":"x","args":{},"zzz":null}"#, "/zzz: unknown member"),
-            (r#"{"tool":"x","args":{},"reversible":"true"}"#, "/reversible: expected true or false, got a string"),
-            (r#"{"tool":"x","args":{},"timeout_seconds":0}"#, "/timeout_seconds: is not a whole number from 1 to 31622400"),
-            (r#"{"tool":"x","args":{},"estimate":{"cost_usd":"5"}}"#, "/estimate/cost_usd: expected a number"),
-            (r#"{"tool":"x","args":{},"kind":"perl"}"#, "/kind: unknown kind \"perl\": expected one of tool, shell, python, javascript, sql, http, file"),
+            (
+                r#"{"tool":"x","args":{},"reversible":"true"}"#,
+                "/reversible: expected true or false, got a string",
+            ),
+            (
+                r#"{"tool":"x","args":{},"timeout_seconds":0}"#,
+                "/timeout_seconds: is not a whole number from 1 to 31622400",
+            ),
+            (
+                r#"{"tool":"x","args":{},"estimate":{"cost_usd":"5"}}"#,
+                "/estimate/cost_usd: expected a number",
+            ),
+            (
+                r#"{"tool":"x","args":{},"kind":"perl"}"#,
+                "/kind: unknown kind \"perl\": expected one of tool, shell, python, javascript, sql, http, file",
+            ),
         ] {
             assert_eq!(read(text).expect_err(text).to_string(), expected);
         }

@@ -21,8 +21,8 @@ pub struct Number {
 impl Number {
     /// Reads a text that already follows the JSON grammar for numbers.
     ///
-    /// Returns `None` if the exponent is beyond [`Number::MAX_EXPONENT`]: such a number has no use but to make
-    /// a reader allocate.
+    /// Returns `None` if the exponent is beyond [`Number::MAX_EXPONENT`], as it stands or as the canonical text
+    /// would have it: such a number has no use but to make a reader allocate.
     pub(super) fn from_json_text(text: &str) -> Option<Self> {
         let (negative, unsigned) = match text.strip_prefix('-') {
             Some(rest) => (true, rest),
@@ -44,11 +44,19 @@ impl Number {
             return Some(Self { negative: false, digits: "".into(), point: 0 });
         }
         let point = to_i64(whole.len())? - to_i64(leading_zeros)? + exponent;
+        // 12e9999 is written 1.2e+10000: a canonical text that its own reader refuses would be stored and
+        // never read again.
+        if (point - 1).abs() > Self::MAX_EXPONENT {
+            return None;
+        }
         Some(Self { negative, digits: digits.into(), point })
     }
 
     /// The largest power of ten that a number may be written with.
     pub const MAX_EXPONENT: i64 = 9_999;
+
+    /// By how many bytes the canonical text can outgrow the text that was read: 1e20 is written with 21 digits.
+    pub(super) const MAX_GROWTH: usize = 21;
 
     /// The nearest double, for comparisons that need no more; infinite when out of range.
     #[must_use]
@@ -188,6 +196,8 @@ mod tests {
     #[test]
     fn absurd_exponents_are_no_numbers() {
         assert!(Number::from_json_text("1e10000").is_none());
+        assert!(Number::from_json_text("12e9999").is_none());
+        assert!(Number::from_json_text("0.1e-9999").is_none());
         assert!(Number::from_json_text("1e99999999999999999999999").is_none());
     }
 

@@ -110,8 +110,11 @@ impl<'a> Reader<'a> {
     }
 
     fn unexpected(&self) -> JsonError {
-        let kind =
-            if self.at < self.text.len() { JsonErrorKind::UnexpectedCharacter } else { JsonErrorKind::UnexpectedEnd };
+        let kind = if self.at < self.text.len() {
+            JsonErrorKind::UnexpectedCharacter
+        } else {
+            JsonErrorKind::UnexpectedEnd
+        };
         self.error(kind)
     }
 
@@ -240,7 +243,14 @@ impl<'a> Reader<'a> {
         if text.len() > self.limits.number_bytes {
             return Err(too_long);
         }
-        Number::from_json_text(text).ok_or(too_long)
+        let Some(number) = Number::from_json_text(text) else { return Err(too_long) };
+        // The canonical text of a number can be longer than the text that was read, by the zeros or the point
+        // and exponent of its layout; it has to stay within the limit too, or it could not be read again.
+        let may_outgrow = text.len() + Number::MAX_GROWTH > self.limits.number_bytes;
+        if may_outgrow && number.to_string().len() > self.limits.number_bytes {
+            return Err(too_long);
+        }
+        Ok(number)
     }
 
     fn string(&mut self) -> Result<String, JsonError> {
@@ -329,7 +339,9 @@ mod tests {
 
     #[test]
     fn reads_what_json_allows() {
-        let value = parse(br#" {"b" : [1, -2.50, 3e2, true, false, null], "a" : "x\n\u00e9\ud83d\ude00\/" } "#).unwrap();
+        let value =
+            parse(br#" {"b" : [1, -2.50, 3e2, true, false, null], "a" : "x\n\u00e9\ud83d\ude00\/" } "#)
+                .unwrap();
         assert_eq!(value.get("a").and_then(Json::as_str), Some("x\né😀/"));
         assert_eq!(value.as_object().unwrap().iter().map(|(key, _)| key).collect::<Vec<_>>(), ["a", "b"]);
     }
@@ -351,8 +363,30 @@ mod tests {
     #[test]
     fn refuses_broken_grammar() {
         for text in [
-            "", " ", "{", "[1,", "[1,]", "{\"a\":1,}", "{a:1}", "01", "1.", ".5", "+1", "1e", "-", "tru", "nul", "NaN",
-            "Infinity", "'a'", "\"\\x\"", "\"\\u12\"", "1 2", "[1]]", "// c\n1", "\u{feff}1",
+            "",
+            " ",
+            "{",
+            "[1,",
+            "[1,]",
+            "{\"a\":1,}",
+            "{a:1}",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "-",
+            "tru",
+            "nul",
+            "NaN",
+            "Infinity",
+            "'a'",
+            "\"\\x\"",
+            "\"\\u12\"",
+            "1 2",
+            "[1]]",
+            "// c\n1",
+            "\u{feff}1",
         ] {
             assert!(parse(text.as_bytes()).is_err(), "{text:?}");
         }

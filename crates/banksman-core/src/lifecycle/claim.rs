@@ -14,7 +14,9 @@ pub(super) fn claim(case: &Case, request: &ClaimRequest, moment: &Moment<'_>) ->
     }
     let now = moment.now;
     let authority = match &case.state {
-        State::Authorised { lapses_at, .. } if *lapses_at <= now => return Err(Refusal::Lapsed { at: *lapses_at }),
+        State::Authorised { lapses_at, .. } if *lapses_at <= now => {
+            return Err(Refusal::Lapsed { at: *lapses_at });
+        }
         State::Authorised { authority, .. } => authority.clone(),
         State::Lapsed { at } => return Err(Refusal::Lapsed { at: *at }),
         State::Executing { claim, .. }
@@ -71,7 +73,9 @@ pub(super) fn report(case: &Case, outcome: Outcome, moment: &Moment<'_>) -> Resu
         State::Unknown { authority, claim, .. } => {
             Ok(finished(case, outcome, authority.clone(), claim.clone(), now, true))
         }
-        State::Succeeded { .. } | State::Failed { .. } => Err(Refusal::AlreadyRecorded { status: case.status() }),
+        State::Succeeded { .. } | State::Failed { .. } => {
+            Err(Refusal::AlreadyRecorded { status: case.status() })
+        }
         State::Blocked { .. }
         | State::Pending { .. }
         | State::Authorised { .. }

@@ -5,7 +5,12 @@ use crate::audit::Fact;
 use crate::{Actor, Case, Refusal, State};
 
 /// Withdraws what nobody has decided yet.
-pub(super) fn cancel(case: &Case, by: Actor, reason: Option<String>, moment: &Moment<'_>) -> Result<Transition, Refusal> {
+pub(super) fn cancel(
+    case: &Case,
+    by: Actor,
+    reason: Option<String>,
+    moment: &Moment<'_>,
+) -> Result<Transition, Refusal> {
     let now = moment.now;
     match &case.state {
         State::Pending { deadline } if *deadline <= now => Err(Refusal::Expired { at: *deadline }),
@@ -29,7 +34,12 @@ pub(super) fn cancel(case: &Case, by: Actor, reason: Option<String>, moment: &Mo
 }
 
 /// Takes an authorisation back before it is used.
-pub(super) fn revoke(case: &Case, by: Actor, reason: Option<String>, moment: &Moment<'_>) -> Result<Transition, Refusal> {
+pub(super) fn revoke(
+    case: &Case,
+    by: Actor,
+    reason: Option<String>,
+    moment: &Moment<'_>,
+) -> Result<Transition, Refusal> {
     let now = moment.now;
     match &case.state {
         State::Authorised { lapses_at, .. } if *lapses_at <= now => Err(Refusal::Lapsed { at: *lapses_at }),

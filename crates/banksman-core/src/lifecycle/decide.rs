@@ -5,7 +5,8 @@ use std::time::Duration;
 use super::{Ballot, Edit, Effect, Moment, Notice, Transition, moved};
 use crate::audit::Fact;
 use crate::{
-    Actor, Authority, Case, Decision, PrincipalKind, Quorum, Refusal, Review, State, Status, Tier, Timestamp, Verdict,
+    Actor, Authority, Case, Decision, PrincipalKind, Quorum, Refusal, Review, State, Status, Tier, Timestamp,
+    Verdict,
 };
 
 /// Approve, deny or respond.
@@ -75,7 +76,11 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
         refuse_if_unable(&next, &ballot)?;
     }
     next.reviews.push(review(&ballot, next.version, now));
-    let deadline = if demands_more { now.after(verdict.hold_for(next.submission.action.timeout_seconds)) } else { deadline };
+    let deadline = if demands_more {
+        now.after(verdict.hold_for(next.submission.action.timeout_seconds))
+    } else {
+        deadline
+    };
     let state = after_approval(&next, &verdict, deadline, now);
     let held_again = state.status() == Status::Pending;
     let effects = if held_again { vec![Effect::Notify(Notice::Held)] } else { Vec::new() };

@@ -17,6 +17,8 @@ mod claim;
 mod close;
 mod decide;
 mod open;
+#[cfg(test)]
+mod tests;
 
 use std::sync::Arc;
 
@@ -186,7 +188,14 @@ pub fn step(case: &Case, command: Command, moment: &Moment<'_>) -> Result<Transi
 }
 
 /// The case in its next state, with the event that records it.
-fn moved(case: Case, state: State, at: Timestamp, actor: Actor, fact: Fact, effects: Vec<Effect>) -> Transition {
+fn moved(
+    case: Case,
+    state: State,
+    at: Timestamp,
+    actor: Actor,
+    fact: Fact,
+    effects: Vec<Effect>,
+) -> Transition {
     let case = Case { revision: case.revision + 1, state, ..case };
     let event = Event::about(&case, at, actor, fact);
     Transition { case, event, effects }

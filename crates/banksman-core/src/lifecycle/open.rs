@@ -36,9 +36,10 @@ pub fn open(opening: Opening, moment: &Moment<'_>) -> Transition {
         (_, Tier::Block) => {
             (State::Blocked { at: now, reason: format!("policy blocks it ({})", verdict.rule) }, Vec::new())
         }
-        (Some(freeze), Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate) => {
-            (State::Blocked { at: now, reason: format!("frozen by {}: {}", freeze.id, freeze.reason) }, Vec::new())
-        }
+        (Some(freeze), Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate) => (
+            State::Blocked { at: now, reason: format!("frozen by {}: {}", freeze.id, freeze.reason) },
+            Vec::new(),
+        ),
         (None, Tier::Auto) => (authorised(Authority::Policy), Vec::new()),
         (None, Tier::Notify) => (authorised(Authority::Policy), vec![Effect::Notify(Notice::LetThrough)]),
         (None, Tier::Approve | Tier::Escalate) => match grant {

@@ -1,0 +1,352 @@
+//! Bytes that are kept for years: audit events, and what stores keep of a case.
+//!
+//! Each file in `golden/` holds exactly the bytes that this code writes. A change there changes what old
+//! installations have on disk and what auditors have hashed: add to the format, never change it. With
+//! `UPDATE_GOLDEN=1` the files that are missing are written; those that are there are never overwritten.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use banksman_core::audit::{ActionRef, Event, Fact};
+use banksman_core::json::{CanonicalJson, parse};
+use banksman_core::{
+    Action, ActionId, Actor, Assessment, Authority, BatchId, Claim, Decision, Digest, Finding, Freeze,
+    FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Quorum, Review, Risk, State,
+    Status, Submission, Tier, Timestamp, TokenId, Verdict,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+const AT: Timestamp = Timestamp::from_micros(1_700_000_000_123_456);
+const LATER: Timestamp = Timestamp::from_micros(1_700_000_300_000_000);
+
+fn folder() -> PathBuf {
+    [env!("CARGO_MANIFEST_DIR"), "tests", "core", "golden"].iter().collect()
+}
+
+#[track_caller]
+fn check(name: &str, bytes: &[u8]) {
+    let path = folder().join(format!("{name}.json"));
+    if !path.exists() && std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, bytes).unwrap();
+    }
+    let pinned = std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    assert_eq!(String::from_utf8_lossy(bytes), String::from_utf8_lossy(&pinned), "{name}");
+}
+
+/// Pins the stored JSON of a value, and reads it back.
+#[track_caller]
+fn check_stored<T: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(name: &str, value: &T) {
+    let bytes = serde_json::to_vec(value).unwrap();
+    check(name, &bytes);
+    assert_eq!(&serde_json::from_slice::<T>(&bytes).unwrap(), value, "{name}");
+}
+
+fn action_id(number: u128) -> ActionId {
+    ActionId::from_parts(1_700_000_000_000, number)
+}
+
+fn digest() -> Digest {
+    full_submission().digest
+}
+
+fn json(text: &str) -> CanonicalJson {
+    CanonicalJson::parse(text.as_bytes()).unwrap()
+}
+
+/// Every member set, and every text with something that has to be escaped.
+fn full_submission() -> Submission {
+    let body = r#"{"tool":"process_refund","kind":"http","args":{"order":"78\u002f291","amount":899.00,"id":9007199254740993},
+        "description":"Refund \"all\"","rationale":"the customer\nasked","evidence":[{"mail":"é😀"}],"session":"s-1",
+        "thread":"t-1","task":"k-1","action_type":"config_change","predicted_severity":"S3",
+        "estimate":{"cost_usd":1014.3244285714285,"duration_ms":1500},"affected_systems":["orders","bank"],
+        "reversible":false,"rollback_plan":"charge again","args_schema":{"type":"object"},
+        "state_before":{"paid":true},"preconditions":{"order.version":4},"checkpoint":{"n":1e400},
+        "timeout_seconds":600}"#;
+    let action = Action::from_json(parse(body.as_bytes()).unwrap()).unwrap();
+    Submission { digest: action.digest(), action, assessment: assessment(), verdict: verdict() }
+}
+
+fn assessment() -> Assessment {
+    Assessment::of(vec![
+        Finding {
+            rule: "url.unknown-host".into(),
+            level: Risk::Medium,
+            reason: "sends to a new host".into(),
+        },
+        Finding { rule: "amount.large".into(), level: Risk::Critical, reason: "899 is > 500".into() },
+    ])
+}
+
+fn verdict() -> Verdict {
+    Verdict {
+        tier: Tier::Escalate,
+        risk: Risk::Critical,
+        rule: "large-refunds".into(),
+        matched: vec!["refunds".into(), "large-refunds".into()],
+        quorum: Quorum::new(2, vec!["lead".into(), "finance".into()]),
+        timeout_seconds: 3_600,
+        claim_within_seconds: 900,
+        lease_seconds: 300,
+        require_reason: true,
+        allow_remember: true,
+    }
+}
+
+fn grant(digest: Option<Digest>, reach: GrantReach) -> Grant {
+    Grant {
+        id: GrantId::from_parts(1_700_000_000_000, 5),
+        agent: "riley".into(),
+        tool: "process_refund".into(),
+        digest,
+        reach,
+        by: "ann".into(),
+        at: AT,
+        expires_at: LATER,
+    }
+}
+
+fn freeze(scope: FreezeScope) -> Freeze {
+    Freeze {
+        id: FreezeId::from_parts(1_700_000_000_000, 6),
+        scope,
+        reason: "drill".into(),
+        by: "ada".into(),
+        at: AT,
+    }
+}
+
+/// One fact of every type. Each names the one after it, so a new variant does not compile without a place here.
+fn after(fact: Option<&Fact>) -> Option<Fact> {
+    let reason = || Some("because".to_owned());
+    Some(match fact {
+        None => Fact::Proposed {
+            assessment: assessment(),
+            verdict: verdict(),
+            grant: Some(GrantId::from_parts(1, 5)),
+        },
+        Some(Fact::Proposed { .. }) => {
+            Fact::Decided { decision: Decision::Respond, reason: reason(), message: Some("refund 49".into()) }
+        }
+        Some(Fact::Decided { .. }) => Fact::Modified {
+            from: Digest::of(b"the first version"),
+            assessment: Assessment::of(Vec::new()),
+            verdict: verdict(),
+            reason: reason(),
+        },
+        Some(Fact::Modified { .. }) => Fact::Cancelled { reason: reason() },
+        Some(Fact::Cancelled { .. }) => Fact::Expired,
+        Some(Fact::Expired) => Fact::Revoked { reason: None },
+        Some(Fact::Revoked { .. }) => Fact::Lapsed,
+        Some(Fact::Lapsed) => Fact::Claimed { lease_expires_at: LATER },
+        Some(Fact::Claimed { .. }) => Fact::Finished { late: true, error: Some("timeout".into()) },
+        Some(Fact::Finished { .. }) => Fact::LeaseEnded,
+        Some(Fact::LeaseEnded) => Fact::BatchProposed {
+            batch: BatchId::from_parts(1_700_000_000_000, 2),
+            digest: Digest::of(b"batch"),
+            items: vec![action_id(1), action_id(2)],
+        },
+        Some(Fact::BatchProposed { .. }) => {
+            Fact::Frozen { freeze: freeze(FreezeScope::Tool("shell".into())) }
+        }
+        Some(Fact::Frozen { .. }) => Fact::Unfrozen { freeze: FreezeId::from_parts(1_700_000_000_000, 6) },
+        Some(Fact::Unfrozen { .. }) => {
+            Fact::Granted { grant: grant(Some(digest()), GrantReach::Session { session: "s-1".into() }) }
+        }
+        Some(Fact::Granted { .. }) => Fact::GrantRevoked { grant: GrantId::from_parts(1_700_000_000_000, 5) },
+        Some(Fact::GrantRevoked { .. }) => Fact::ModeChanged { from: Mode::Shadow, to: Mode::Production },
+        Some(Fact::ModeChanged { .. }) => Fact::TokenIssued {
+            token: TokenId::from_parts(1_700_000_000_000, 7),
+            kind: PrincipalKind::Reviewer,
+            name: "ann".into(),
+            roles: vec!["lead".into()],
+        },
+        Some(Fact::TokenIssued { .. }) => {
+            Fact::TokenRevoked { token: TokenId::from_parts(1_700_000_000_000, 7) }
+        }
+        Some(Fact::TokenRevoked { .. }) => {
+            Fact::PolicyLoaded { digest: Digest::of(b"policy"), source: "policy.yaml".into() }
+        }
+        Some(Fact::PolicyLoaded { .. }) => return None,
+    })
+}
+
+fn facts() -> Vec<Fact> {
+    std::iter::successors(after(None), |fact| after(Some(fact))).collect()
+}
+
+/// Where an action stands after such a fact; nothing if it is about the house.
+fn status_after(fact: &Fact) -> Option<Status> {
+    match fact {
+        Fact::Proposed { .. } | Fact::Modified { .. } => Some(Status::Pending),
+        Fact::Decided { .. } => Some(Status::Denied),
+        Fact::Cancelled { .. } => Some(Status::Cancelled),
+        Fact::Expired => Some(Status::Expired),
+        Fact::Revoked { .. } => Some(Status::Revoked),
+        Fact::Lapsed => Some(Status::Lapsed),
+        Fact::Claimed { .. } => Some(Status::Executing),
+        Fact::Finished { .. } => Some(Status::Failed),
+        Fact::LeaseEnded => Some(Status::Unknown),
+        Fact::BatchProposed { .. }
+        | Fact::Frozen { .. }
+        | Fact::Unfrozen { .. }
+        | Fact::Granted { .. }
+        | Fact::GrantRevoked { .. }
+        | Fact::ModeChanged { .. }
+        | Fact::TokenIssued { .. }
+        | Fact::TokenRevoked { .. }
+        | Fact::PolicyLoaded { .. } => None,
+    }
+}
+
+fn actor(fact: &Fact) -> Actor {
+    match fact {
+        Fact::Expired | Fact::Lapsed | Fact::LeaseEnded => Actor::System,
+        Fact::Proposed { .. } | Fact::BatchProposed { .. } | Fact::Claimed { .. } | Fact::Finished { .. } => {
+            Actor::Agent { name: "riley".into() }
+        }
+        Fact::ModeChanged { .. } | Fact::Frozen { .. } => Actor::Admin { name: "ada".into() },
+        Fact::TokenIssued { .. } | Fact::TokenRevoked { .. } | Fact::PolicyLoaded { .. } => Actor::Operator,
+        _ => Actor::Reviewer { name: "ann".into() },
+    }
+}
+
+fn event(fact: Fact) -> Event {
+    let actor = actor(&fact);
+    let Some(status) = status_after(&fact) else { return Event::general(AT, actor, fact) };
+    let action = ActionRef {
+        id: action_id(1),
+        revision: 3,
+        version: 2,
+        digest: digest(),
+        agent: "riley".into(),
+        tool: "process_refund".into(),
+        risk: Risk::Critical,
+        tier: Tier::Escalate,
+        status,
+        session: Some("s-1".into()),
+        batch: Some(BatchId::from_parts(1_700_000_000_000, 2)),
+    };
+    Event { v: 1, at: AT, actor, action: Some(action), fact }
+}
+
+/// One state of every status; the three kinds of authority are spread over them.
+fn state(status: Status) -> State {
+    let at = AT;
+    let by = || "ann".to_owned();
+    let claim = || Claim { at: AT, lease_expires_at: LATER };
+    let grant = || Authority::Grant { grant: GrantId::from_parts(1_700_000_000_000, 5) };
+    match status {
+        Status::Blocked => State::Blocked { at, reason: "policy blocks it (rm)".into() },
+        Status::Pending => State::Pending { deadline: LATER },
+        Status::Authorised => State::Authorised { authority: grant(), at, lapses_at: LATER },
+        Status::Denied => State::Denied { at, by: by() },
+        Status::Expired => State::Expired { at },
+        Status::Cancelled => State::Cancelled { at, by: by(), reason: None },
+        Status::Executing => State::Executing { authority: Authority::Policy, claim: claim() },
+        Status::Succeeded => State::Succeeded {
+            authority: Authority::Reviewers,
+            claim: claim(),
+            at: LATER,
+            result: Some(json(r#"{"id":9007199254740993,"fee":0.10}"#)),
+        },
+        Status::Failed => State::Failed {
+            authority: Authority::Reviewers,
+            claim: claim(),
+            at: LATER,
+            error: Some("declined".into()),
+            result: Some(json("[1e400]")),
+        },
+        Status::Unknown => State::Unknown { authority: grant(), claim: claim(), at: LATER },
+        Status::Lapsed => State::Lapsed { at },
+        Status::Revoked => State::Revoked { at, by: by(), reason: Some("changed my mind".into()) },
+    }
+}
+
+fn review(roles: &[&str], reason: Option<&str>, message: Option<&str>) -> Review {
+    Review {
+        by: "ann".into(),
+        roles: roles.iter().map(ToString::to_string).collect(),
+        decision: Decision::Modify,
+        version: 2,
+        at: AT,
+        reason: reason.map(str::to_owned),
+        message: message.map(str::to_owned),
+    }
+}
+
+#[test]
+fn events() {
+    for fact in facts() {
+        let event = event(fact);
+        let bytes = event.to_bytes().unwrap();
+        check(&format!("event_{}", event.fact.type_name()), &bytes);
+        assert_eq!(Event::from_bytes(&bytes).unwrap(), event);
+    }
+}
+
+/// Members that are left out when there is nothing to say, and the variants inside of facts.
+#[test]
+fn events_in_their_shortest_form_and_with_every_scope() {
+    for fact in [
+        Fact::Proposed { assessment: Assessment::of(Vec::new()), verdict: verdict(), grant: None },
+        Fact::Decided { decision: Decision::Approve, reason: None, message: None },
+        Fact::Cancelled { reason: None },
+        Fact::Finished { late: false, error: None },
+        Fact::Frozen { freeze: freeze(FreezeScope::Everything) },
+        Fact::Frozen { freeze: freeze(FreezeScope::Agent("riley".into())) },
+        Fact::Granted { grant: grant(None, GrantReach::Agent) },
+    ] {
+        let event = event(fact);
+        assert_eq!(Event::from_bytes(&event.to_bytes().unwrap()).unwrap(), event);
+    }
+}
+
+#[test]
+fn every_type_of_event_has_its_file_and_every_file_its_test() {
+    let names =
+        facts().iter().map(|fact| format!("event_{}.json", fact.type_name())).collect::<BTreeSet<_>>();
+    // As many names as variants: no two types share one.
+    assert_eq!(names.len(), facts().len());
+    let states = Status::ALL.iter().map(|status| format!("state_{status}.json"));
+    let others = ["submission.json", "review_full.json", "review_short.json"].map(str::to_owned);
+    let expected: BTreeSet<String> = names.into_iter().chain(states).chain(others).collect();
+    let files =
+        std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    assert_eq!(files.collect::<BTreeSet<_>>(), expected);
+}
+
+#[test]
+fn events_of_an_unknown_format_are_not_read() {
+    let bytes = event(Fact::Expired).to_bytes().unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    assert!(text.starts_with(r#"{"v":1,"#));
+    for other in ["2", "0", "-1", "1.0", "\"1\""] {
+        let changed = text.replacen("\"v\":1", &format!("\"v\":{other}"), 1);
+        assert!(Event::from_bytes(changed.as_bytes()).is_err(), "{other}");
+    }
+    assert!(Event::from_bytes(text.replacen("expired", "exploded", 1).as_bytes()).is_err());
+}
+
+#[test]
+fn states() {
+    for &status in Status::ALL {
+        assert_eq!(state(status).status(), status);
+        check_stored(&format!("state_{status}"), &state(status));
+    }
+}
+
+#[test]
+fn reviews() {
+    check_stored("review_full", &review(&["lead", "finance"], Some("wrong amount"), Some("49 is right")));
+    check_stored("review_short", &review(&[], None, None));
+}
+
+#[test]
+fn a_submission_with_everything() {
+    let submission = full_submission();
+    check_stored("submission", &submission);
+    // What executes is what its digest says, also after it was stored.
+    let read: Submission = serde_json::from_slice(&serde_json::to_vec(&submission).unwrap()).unwrap();
+    assert_eq!(read.action.digest(), submission.digest);
+}

@@ -1,0 +1,159 @@
+//! Moving an action: load, ask the lifecycle, commit, and try again if someone was faster.
+
+use std::sync::Arc;
+
+use banksman_core::{ActionId, Case, Effect, Moment, Principal, Refusal, Timestamp, Transition};
+use banksman_store::{AdvancedCase, Commit, CommitError, Conflict, Control, ControlChange, NoticeRow};
+
+use crate::{Engine, EngineError};
+
+/// How often to try against others before giving up. Each failure means that another commit went through, so
+/// only a store that lies keeps this busy.
+const TRIES: usize = 1000;
+
+/// What a verb wants to commit: the transition, and what goes with it.
+pub(crate) struct Plan {
+    pub(crate) transition: Transition,
+    pub(crate) new_submission: bool,
+    pub(crate) control: Vec<ControlChange>,
+    pub(crate) events: Vec<banksman_core::audit::Event>,
+}
+
+impl From<Transition> for Plan {
+    fn from(transition: Transition) -> Self {
+        Self { transition, new_submission: false, control: Vec::new(), events: Vec::new() }
+    }
+}
+
+/// Whether a change of freezes, grants or credentials since the verb began makes it start again.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum House {
+    /// It does: what is let through must be let through by the rules of this very moment.
+    Guarded,
+    /// It does not: recording what happened is always right.
+    Ignored,
+}
+
+/// What a verb sees when it plans.
+pub(crate) struct Scene<'a> {
+    pub(crate) case: &'a Arc<Case>,
+    pub(crate) control: &'a Control,
+    pub(crate) now: Timestamp,
+}
+
+impl Scene<'_> {
+    pub(crate) fn moment(&self) -> Moment<'_> {
+        Moment { now: self.now, freeze: self.control.freeze_of(self.case) }
+    }
+
+    pub(crate) fn refuse(&self, refusal: Refusal) -> EngineError {
+        EngineError::refused(refusal, self.case)
+    }
+}
+
+/// Looks up the freeze that covers an action.
+pub(crate) trait FreezeOf {
+    fn freeze_of(&self, case: &Case) -> Option<&banksman_core::Freeze>;
+}
+
+impl FreezeOf for Control {
+    fn freeze_of(&self, case: &Case) -> Option<&banksman_core::Freeze> {
+        self.freezes.iter().find(|freeze| freeze.covers(&case.agent, &case.submission.action.tool))
+    }
+}
+
+impl Engine {
+    /// Moves an action by what `plan` makes of it, once.
+    ///
+    /// `plan` may run several times, each time on newer state; only one of its plans is committed.
+    pub(crate) async fn advance(
+        &self,
+        id: ActionId,
+        principal: Option<&Principal>,
+        house: House,
+        mut plan: impl FnMut(&Scene<'_>) -> Result<Plan, EngineError> + Send,
+    ) -> Result<Arc<Case>, EngineError> {
+        let mut fresh = false;
+        for _ in 0..TRIES {
+            let recalled = if fresh { None } else { self.memory.get(id) };
+            let from_memory = recalled.is_some();
+            let case = match recalled {
+                Some(case) => case,
+                None => self.fetch(id).await?,
+            };
+            let control = self.control.load_full();
+            let planned = plan(&Scene { case: &case, control: &control, now: self.clock.now() });
+            let planned = match planned {
+                Ok(planned) => planned,
+                // What is remembered may be old. Only what is stored says no.
+                Err(EngineError::Refused { .. }) if from_memory => {
+                    fresh = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            let guarded_epoch = (house == House::Guarded).then_some(control.epoch);
+            match self.commit_plan(planned, guarded_epoch).await {
+                Ok(case) => return Ok(case),
+                Err(CommitError::Conflict(Conflict::ControlMoved)) => self.house_moved(principal).await?,
+                Err(CommitError::Conflict(
+                    Conflict::CaseMoved(_)
+                    | Conflict::Joinable(_)
+                    | Conflict::IdempotencyKeyUsed { .. }
+                    | Conflict::TooManyPending
+                    | Conflict::TooManyPendingForAgent,
+                )) => fresh = true,
+                Err(CommitError::Unavailable(error)) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Internal("the action kept moving".into()))
+    }
+
+    async fn commit_plan(&self, plan: Plan, control_epoch: Option<u64>) -> Result<Arc<Case>, CommitError> {
+        let Plan { transition, new_submission, control, events: more } = plan;
+        let case = Arc::new(transition.case);
+        let notices = notices(&case, &transition.effects, transition.event.at);
+        let told = !notices.is_empty();
+        let changes_house = !control.is_empty();
+        let mut events = vec![transition.event];
+        events.extend(more);
+        let commit = Commit {
+            control_epoch,
+            advanced: vec![AdvancedCase { case: Arc::clone(&case), new_submission }],
+            control,
+            events,
+            notices,
+            ..Commit::default()
+        };
+        let committed = self.store.commit(commit).await?;
+        self.publish(std::slice::from_ref(&case), committed.last_seq);
+        if told {
+            self.dispatcher.nudge();
+        }
+        if changes_house && let Err(error) = self.reload_control().await {
+            // It is committed; the next guarded commit will notice the new epoch and read again.
+            tracing::warn!(%error, "could not read the house rules again");
+        }
+        Ok(case)
+    }
+
+    /// Freezes, grants or credentials changed: read them again, and make sure that the caller is still welcome.
+    pub(crate) async fn house_moved(&self, principal: Option<&Principal>) -> Result<(), EngineError> {
+        self.reload_control().await?;
+        match principal {
+            Some(principal) => self.still_valid(principal).await,
+            None => Ok(()),
+        }
+    }
+}
+
+/// The outbox rows for a transition's effects.
+pub(crate) fn notices(case: &Case, effects: &[Effect], at: Timestamp) -> Vec<NoticeRow> {
+    effects
+        .iter()
+        .filter_map(|effect| match effect {
+            Effect::Notify(notice) => Some(NoticeRow { action: case.id, notice: *notice, at }),
+            Effect::Remember => None,
+        })
+        .collect()
+}

@@ -1,0 +1,210 @@
+//! Who comes in: authenticating, issuing and revoking credentials.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use banksman_core::audit::{Event, Fact};
+use banksman_core::{Actor, Digest, Principal, PrincipalKind, Timestamp, TokenId};
+use banksman_store::{Commit, ControlChange, Credential};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+
+use crate::{Engine, EngineError, ids};
+
+/// For how long a credential is believed without asking the store again. Anything that changes state guards the
+/// epoch, which a revocation raises, so this delay concerns reading only.
+const BELIEVED_FOR: Duration = Duration::from_secs(1);
+
+/// More than this many are not remembered at once.
+const REMEMBERED: usize = 4096;
+
+/// Credentials that were shown recently.
+#[derive(Default)]
+pub(crate) struct KnownCredentials {
+    known: Mutex<HashMap<Digest, (Arc<Principal>, Timestamp)>>,
+}
+
+/// A credential to be issued.
+#[derive(Debug, Clone)]
+pub struct NewToken {
+    /// Its kind.
+    pub kind: PrincipalKind,
+    /// Whose it is.
+    pub name: String,
+    /// For agents: the person whose agent it is.
+    pub owner: Option<String>,
+    /// For people: their roles.
+    pub roles: Vec<String>,
+    /// For how long.
+    pub lifetime: Option<Duration>,
+}
+
+/// A credential that was just issued. The secret is shown this once and is not stored.
+#[derive(Clone)]
+pub struct IssuedToken {
+    /// Its id.
+    pub id: TokenId,
+    /// The secret.
+    pub secret: String,
+}
+
+impl std::fmt::Debug for IssuedToken {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("IssuedToken").field("id", &self.id).field("secret", &"[hidden]").finish()
+    }
+}
+
+impl NewToken {
+    fn validated(self) -> Result<Self, EngineError> {
+        let is_name = |text: &str| {
+            !text.trim().is_empty() && text.chars().count() <= 128 && !text.chars().any(char::is_control)
+        };
+        if !is_name(&self.name) {
+            return Err(EngineError::Invalid(
+                "a name has 1 to 128 characters and no control characters".into(),
+            ));
+        }
+        if self.owner.is_some() && self.kind != PrincipalKind::Agent {
+            return Err(EngineError::Invalid("only an agent has an owner".into()));
+        }
+        if self.owner.as_deref().is_some_and(|owner| !is_name(owner))
+            || !self.roles.iter().all(|role| is_name(role))
+        {
+            return Err(EngineError::Invalid("owners and roles are names too".into()));
+        }
+        if !self.roles.is_empty() && self.kind == PrincipalKind::Agent {
+            return Err(EngineError::Invalid("an agent has no roles: it never decides".into()));
+        }
+        Ok(self)
+    }
+
+    /// Says what it is, so that a leaked one can be found and recognised.
+    fn prefix(&self) -> &'static str {
+        match self.kind {
+            PrincipalKind::Agent => "bkm_agent_",
+            PrincipalKind::Reviewer => "bkm_reviewer_",
+            PrincipalKind::Admin => "bkm_admin_",
+        }
+    }
+}
+
+impl Engine {
+    /// Who shows this secret.
+    ///
+    /// # Errors
+    /// [`EngineError::Unauthenticated`] if nobody, or nobody any more.
+    pub async fn authenticate(&self, secret: &str) -> Result<Arc<Principal>, EngineError> {
+        let hash = Digest::of(secret.as_bytes());
+        let now = self.clock.now();
+        if let Some(principal) = self.credentials.recent(&hash, now) {
+            return Ok(principal);
+        }
+        let credential = self.store.credential(hash).await?;
+        match credential.filter(|credential| credential.is_live(now)) {
+            Some(credential) => Ok(self.credentials.believe(hash, credential.principal(), now)),
+            None => {
+                self.credentials.forget(&hash);
+                Err(EngineError::Unauthenticated)
+            }
+        }
+    }
+
+    /// Issues a credential.
+    ///
+    /// # Errors
+    /// If it makes no sense, or cannot be stored.
+    pub async fn issue_token(&self, new: NewToken, by: Actor) -> Result<IssuedToken, EngineError> {
+        let new = new.validated()?;
+        let now = self.clock.now();
+        let mut random = [0u8; 32];
+        ids::fill(&mut random)?;
+        let secret = format!("{}{}", new.prefix(), URL_SAFE_NO_PAD.encode(random));
+        let (millis, entropy) = ids::fresh(now)?;
+        let id = TokenId::from_parts(millis, entropy);
+        let credential = Credential {
+            id,
+            secret_hash: Digest::of(secret.as_bytes()),
+            kind: new.kind,
+            name: new.name.clone(),
+            owner: new.owner,
+            roles: new.roles.clone(),
+            created_at: now,
+            expires_at: new.lifetime.map(|lifetime| now.after(lifetime)),
+            revoked_at: None,
+        };
+        let fact = Fact::TokenIssued { token: id, kind: new.kind, name: new.name, roles: new.roles };
+        self.change_house(ControlChange::AddCredential(credential), Event::general(now, by, fact)).await?;
+        Ok(IssuedToken { id, secret })
+    }
+
+    /// All credentials, without their secrets.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn tokens(&self) -> Result<Vec<Credential>, EngineError> {
+        Ok(self.store.credentials().await?)
+    }
+
+    /// Revokes a credential, at once.
+    ///
+    /// # Errors
+    /// If there is none such.
+    pub async fn revoke_token(&self, id: TokenId, by: Actor) -> Result<(), EngineError> {
+        let known = self.store.credentials().await?;
+        let credential = known.iter().find(|credential| credential.id == id).ok_or(EngineError::NotFound)?;
+        if credential.revoked_at.is_some() {
+            return Ok(());
+        }
+        let now = self.clock.now();
+        let event = Event::general(now, by, Fact::TokenRevoked { token: id });
+        self.change_house(ControlChange::RevokeCredential { id, at: now }, event).await?;
+        self.credentials.forget(&credential.secret_hash);
+        Ok(())
+    }
+
+    /// Writes a change of the house rules that does not depend on what they were.
+    pub(crate) async fn change_house(&self, change: ControlChange, event: Event) -> Result<(), EngineError> {
+        let commit = Commit { control: vec![change], events: vec![event], ..Commit::default() };
+        let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        self.live.advance(committed.last_seq);
+        self.reload_control().await
+    }
+
+    /// Whether a credential that was valid a moment ago still is, asked when the house rules have changed.
+    pub(crate) async fn still_valid(&self, principal: &Principal) -> Result<(), EngineError> {
+        self.credentials.forget_all();
+        let now = self.clock.now();
+        let credentials = self.store.credentials().await?;
+        let live =
+            credentials.iter().any(|credential| credential.id == principal.token && credential.is_live(now));
+        if live { Ok(()) } else { Err(EngineError::Unauthenticated) }
+    }
+}
+
+impl KnownCredentials {
+    fn recent(&self, hash: &Digest, now: Timestamp) -> Option<Arc<Principal>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let (principal, at) = known.get(hash)?;
+        // A clock that went backwards makes everything look recent: then ask again.
+        (now >= *at && now.since(*at) < BELIEVED_FOR).then(|| Arc::clone(principal))
+    }
+
+    fn believe(&self, hash: Digest, principal: Principal, now: Timestamp) -> Arc<Principal> {
+        let principal = Arc::new(principal);
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= REMEMBERED {
+            known.clear();
+        }
+        known.insert(hash, (Arc::clone(&principal), now));
+        principal
+    }
+
+    fn forget(&self, hash: &Digest) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(hash);
+    }
+
+    fn forget_all(&self) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+}

@@ -1,0 +1,124 @@
+//! The engine: what its verbs share.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use banksman_core::{Action, Case, Submission};
+use banksman_store::{Control, PendingLimits, Store};
+use tokio::sync::watch;
+
+use crate::credentials::KnownCredentials;
+use crate::dispatcher::Dispatcher;
+use crate::live::Live;
+use crate::memory::Memory;
+use crate::timekeeper::Timekeeper;
+use crate::{Clock, EngineError, Facts, Judge, Signer};
+
+/// What an installation may set.
+#[derive(Debug, Clone, Copy)]
+pub struct EngineConfig {
+    /// How many actions may wait for people.
+    pub limits: PendingLimits,
+}
+
+impl Default for EngineConfig {
+    fn default() -> Self {
+        Self { limits: PendingLimits { per_agent: 10_000, total: 2_000_000 } }
+    }
+}
+
+/// Everything that Banksman does, over one store.
+pub struct Engine {
+    pub(crate) store: Arc<dyn Store>,
+    pub(crate) judge: ArcSwap<Box<dyn Judge>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) signer: Signer,
+    pub(crate) config: EngineConfig,
+    pub(crate) control: ArcSwap<Control>,
+    pub(crate) memory: Memory,
+    pub(crate) live: Arc<Live>,
+    pub(crate) credentials: KnownCredentials,
+    pub(crate) timekeeper: Timekeeper,
+    pub(crate) dispatcher: Dispatcher,
+}
+
+impl Engine {
+    /// An engine over a store. Its workers run once [`Engine::start_workers`] is called.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn new(
+        store: Arc<dyn Store>,
+        judge: Box<dyn Judge>,
+        clock: Arc<dyn Clock>,
+        signer: Signer,
+        config: EngineConfig,
+    ) -> Result<Arc<Self>, EngineError> {
+        let control = store.control().await?;
+        let newest = store.last_seq().await?;
+        Ok(Arc::new(Self {
+            store,
+            judge: ArcSwap::from_pointee(judge),
+            clock,
+            signer,
+            config,
+            control: ArcSwap::from_pointee(control),
+            memory: Memory::new(),
+            live: Arc::new(Live::new(newest)),
+            credentials: KnownCredentials::default(),
+            timekeeper: Timekeeper::default(),
+            dispatcher: Dispatcher::default(),
+        }))
+    }
+
+    /// The public key that authorisations can be verified with, as a JSON Web Key Set.
+    #[must_use]
+    pub fn jwks(&self) -> serde_json::Value {
+        self.signer.jwks()
+    }
+
+    /// Grows whenever the audit log does: the place of its newest event.
+    #[must_use]
+    pub fn newest_event(&self) -> watch::Receiver<u64> {
+        self.live.subscribe()
+    }
+
+    /// Whether the store answers.
+    ///
+    /// # Errors
+    /// If it does not.
+    pub async fn ping(&self) -> Result<(), EngineError> {
+        self.store.last_seq().await?;
+        Ok(())
+    }
+
+    /// Reads the house rules again, after someone changed them.
+    pub(crate) async fn reload_control(&self) -> Result<(), EngineError> {
+        let control = self.store.control().await?;
+        // Two reloads may race; the older answer must not win.
+        self.control
+            .rcu(|known| if known.epoch > control.epoch { Control::clone(known) } else { control.clone() });
+        Ok(())
+    }
+
+    /// Assesses and judges an action.
+    pub(crate) fn consider(&self, action: Action, facts: &Facts) -> Submission {
+        let judge = self.judge.load();
+        let assessment = judge.assess(&action);
+        let verdict = judge.judge(&action, &assessment, facts);
+        Submission { digest: action.digest(), action, assessment, verdict }
+    }
+
+    /// Makes a commit known: to memory, to those who wait, and to the workers.
+    pub(crate) fn publish(&self, cases: &[Arc<Case>], last_seq: u64) {
+        // The sequence first: whoever reads between the commit and here must not keep what it read (see recall).
+        self.live.advance(last_seq);
+        for case in cases {
+            self.memory.keep(case);
+            self.live.wake(case.id);
+            if let Some(due) = case.state.wakes_at() {
+                self.timekeeper.expect(due);
+            }
+        }
+    }
+}

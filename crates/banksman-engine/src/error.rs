@@ -1,0 +1,90 @@
+//! Why a verb did not do what it was asked.
+
+use banksman_core::{ActionId, Case, Digest, IllegalModeChangeError, Refusal, Status};
+use banksman_store::StoreError;
+
+/// Why a verb did not do what it was asked. Surfaces turn each into their own words, in one place.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// No such thing, or none that this caller may see.
+    #[error("not found")]
+    NotFound,
+    /// The credential is no longer valid.
+    #[error("the credential is unknown, expired or revoked")]
+    Unauthenticated,
+    /// The lifecycle refuses.
+    #[error("{refusal}")]
+    Refused {
+        /// Why.
+        refusal: Refusal,
+        /// The action as it stands.
+        about: Box<About>,
+    },
+    /// Edited arguments do not follow the action's own schema, or are no arguments.
+    #[error("the arguments are not valid: {0}")]
+    InvalidArgs(String),
+    /// Something else about the request makes no sense.
+    #[error("{0}")]
+    Invalid(String),
+    /// A key that was used for another request.
+    #[error("this idempotency key was used before for a different request")]
+    IdempotencyKeyReused,
+    /// The queue is full.
+    #[error("too many actions are waiting for people {scope}")]
+    TooManyPending {
+        /// Whose.
+        scope: &'static str,
+    },
+    /// The items of the batch are not those that the reviewer saw.
+    #[error("the batch is {current}; the decision was about other items")]
+    BatchChanged {
+        /// What it is now.
+        current: Digest,
+    },
+    /// A change of mode that skips a step.
+    #[error(transparent)]
+    IllegalModeChange(#[from] IllegalModeChangeError),
+    /// The store cannot be used now. Nothing was let through.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A bug or a broken machine. Nothing was let through.
+    #[error("internal error: {0}")]
+    Internal(String),
+}
+
+/// The action that a refusal is about, as it stands.
+#[derive(Debug, Clone)]
+pub struct About {
+    /// Its id.
+    pub id: ActionId,
+    /// Where it stands.
+    pub status: Status,
+    /// Its version.
+    pub version: u32,
+    /// What would run.
+    pub digest: Digest,
+}
+
+impl From<&Case> for About {
+    fn from(case: &Case) -> Self {
+        Self { id: case.id, status: case.status(), version: case.version, digest: case.submission.digest }
+    }
+}
+
+impl EngineError {
+    pub(crate) fn refused(refusal: Refusal, case: &Case) -> Self {
+        Self::Refused { refusal, about: Box::new(case.into()) }
+    }
+}
+
+impl EngineError {
+    /// A commit without guards cannot conflict; if it says so all the same, that is a bug and not a yes.
+    pub(crate) fn unguarded(error: banksman_store::CommitError) -> Self {
+        match error {
+            banksman_store::CommitError::Unavailable(error) => Self::Store(error),
+            banksman_store::CommitError::Conflict(conflict) => {
+                Self::Internal(format!("an unguarded commit met a conflict: {conflict:?}"))
+            }
+        }
+    }
+}

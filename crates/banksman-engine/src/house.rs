@@ -1,0 +1,152 @@
+//! The house rules: freezes, grants, mode. Each change holds at once, because every verb that lets something
+//! through guards the epoch that a change raises.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use banksman_core::audit::{Event, Fact};
+use banksman_core::wire::GrantBody;
+use banksman_core::{Actor, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, Principal};
+use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange};
+
+use crate::{Engine, EngineError, Judge, ids};
+
+impl Engine {
+    /// The house rules as they are.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn house(&self) -> Result<Arc<Control>, EngineError> {
+        self.reload_control().await?;
+        Ok(self.control.load_full())
+    }
+
+    /// Freezes an agent, a tool or everything.
+    ///
+    /// # Errors
+    /// If it cannot be recorded.
+    pub async fn freeze(
+        &self,
+        by: &Principal,
+        scope: FreezeScope,
+        reason: String,
+    ) -> Result<Freeze, EngineError> {
+        let now = self.clock.now();
+        let (millis, entropy) = ids::fresh(now)?;
+        let freeze =
+            Freeze { id: FreezeId::from_parts(millis, entropy), scope, reason, by: by.name.clone(), at: now };
+        let event = Event::general(now, Actor::from(by), Fact::Frozen { freeze: freeze.clone() });
+        self.change_house(ControlChange::Freeze(freeze.clone()), event).await?;
+        Ok(freeze)
+    }
+
+    /// Lifts a freeze.
+    ///
+    /// # Errors
+    /// If there is none such.
+    pub async fn unfreeze(&self, by: &Principal, id: FreezeId) -> Result<(), EngineError> {
+        self.amend_house(by, |control| {
+            control.freezes.iter().find(|freeze| freeze.id == id).ok_or(EngineError::NotFound)?;
+            Ok((ControlChange::Unfreeze(id), Fact::Unfrozen { freeze: id }))
+        })
+        .await
+    }
+
+    /// Grants in advance what a reviewer would approve.
+    ///
+    /// # Errors
+    /// If it makes no sense or cannot be recorded.
+    pub async fn grant(&self, by: &Principal, body: GrantBody) -> Result<Grant, EngineError> {
+        if !(1..=90 * 24 * 3600).contains(&body.expires_in_seconds) {
+            return Err(EngineError::Invalid("a grant lasts one second to 90 days".into()));
+        }
+        if body.agent.trim().is_empty() || body.tool.trim().is_empty() {
+            return Err(EngineError::Invalid("a grant names an agent and a tool".into()));
+        }
+        if body.agent == by.name {
+            return Err(EngineError::Invalid("nobody grants to themselves".into()));
+        }
+        let now = self.clock.now();
+        let (millis, entropy) = ids::fresh(now)?;
+        let grant = Grant {
+            id: GrantId::from_parts(millis, entropy),
+            agent: body.agent,
+            tool: body.tool,
+            digest: body.digest,
+            reach: body.session.map_or(GrantReach::Agent, |session| GrantReach::Session { session }),
+            by: by.name.clone(),
+            at: now,
+            expires_at: now.after(Duration::from_secs(body.expires_in_seconds)),
+        };
+        let event = Event::general(now, Actor::from(by), Fact::Granted { grant: grant.clone() });
+        self.change_house(ControlChange::Grant(grant.clone()), event).await?;
+        Ok(grant)
+    }
+
+    /// Revokes a grant.
+    ///
+    /// # Errors
+    /// If there is none such.
+    pub async fn revoke_grant(&self, by: &Principal, id: GrantId) -> Result<(), EngineError> {
+        self.amend_house(by, |control| {
+            control.grants.iter().find(|grant| grant.id == id).ok_or(EngineError::NotFound)?;
+            Ok((ControlChange::RevokeGrant(id), Fact::GrantRevoked { grant: id }))
+        })
+        .await
+    }
+
+    /// Changes the operating mode, one step at a time.
+    ///
+    /// # Errors
+    /// If that skips a step.
+    pub async fn change_mode(&self, by: &Principal, to: Mode) -> Result<Mode, EngineError> {
+        self.amend_house(by, |control| {
+            let from = control.mode;
+            Ok((ControlChange::SetMode(from.change_to(to)?), Fact::ModeChanged { from, to }))
+        })
+        .await?;
+        Ok(to)
+    }
+
+    /// Writes down which policy is in force from now on.
+    ///
+    /// # Errors
+    /// If it cannot be recorded; then the policy is not in force.
+    pub async fn load_policy(&self, judge: Box<dyn Judge>, source: &str) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        let fact = Fact::PolicyLoaded { digest: judge.digest(), source: source.to_owned() };
+        let commit = Commit { events: vec![Event::general(now, Actor::System, fact)], ..Commit::default() };
+        let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        self.live.advance(committed.last_seq);
+        self.judge.store(Arc::new(judge));
+        Ok(())
+    }
+
+    /// A change that depends on what the rules are: computed on the newest, and again if they change meanwhile.
+    async fn amend_house(
+        &self,
+        by: &Principal,
+        change: impl Fn(&Control) -> Result<(ControlChange, Fact), EngineError> + Send + Sync,
+    ) -> Result<(), EngineError> {
+        for _ in 0..100 {
+            let control = self.house().await?;
+            let (change, fact) = change(&control)?;
+            let now = self.clock.now();
+            let commit = Commit {
+                control_epoch: Some(control.epoch),
+                control: vec![change],
+                events: vec![Event::general(now, Actor::from(by), fact)],
+                ..Commit::default()
+            };
+            match self.store.commit(commit).await {
+                Ok(committed) => {
+                    self.live.advance(committed.last_seq);
+                    return self.reload_control().await;
+                }
+                Err(CommitError::Conflict(Conflict::ControlMoved)) => {}
+                Err(error) => return Err(EngineError::unguarded(error)),
+            }
+        }
+        Err(EngineError::Internal("the house rules kept changing".into()))
+    }
+}

@@ -1,0 +1,49 @@
+//! What Banksman does, one file per verb.
+//!
+//! A verb loads what it needs, asks the pure parts (`banksman-core`, the policy), and commits state, audit event
+//! and outbox row in one transaction. It never decides anything itself. Modules are listed in the order of an
+//! action's life; the workers at the end do what time and the outbox demand.
+
+mod clock;
+mod engine;
+mod error;
+mod ids;
+mod live;
+mod memory;
+mod signer;
+
+mod policy;
+
+mod credentials;
+
+mod propose;
+mod propose_batch;
+mod read;
+mod wait;
+
+mod advance;
+mod decide;
+mod decide_batch;
+
+mod cancel;
+mod claim;
+mod outcome;
+
+mod house;
+mod resolutions;
+
+mod dispatcher;
+mod timekeeper;
+
+pub use claim::Claimed;
+pub use clock::{Clock, SystemClock};
+pub use credentials::{IssuedToken, NewToken};
+pub use decide_batch::ItemAnswer;
+pub use dispatcher::{LogSink, NoticeSink};
+pub use engine::{Engine, EngineConfig};
+pub use error::{About, EngineError};
+pub use policy::{Facts, Judge, PolicyError, PolicyTable};
+pub use propose::{ProposeRequest, Proposed};
+pub use propose_batch::ProposedBatch;
+pub use resolutions::Resolutions;
+pub use signer::Signer;

@@ -1,0 +1,39 @@
+//! Outcome: the executor says how it ended.
+
+use std::sync::Arc;
+
+use banksman_core::{ActionId, Case, Command, Outcome, Principal, Refusal, step};
+
+use crate::advance::House;
+use crate::read::own;
+use crate::{Engine, EngineError};
+
+impl Engine {
+    /// Records how a claimed action ended. Saying the same again changes nothing and is no error.
+    ///
+    /// # Errors
+    /// If it was never claimed, or ended otherwise.
+    pub async fn record_outcome(
+        &self,
+        agent: &Principal,
+        id: ActionId,
+        outcome: Outcome,
+    ) -> Result<Arc<Case>, EngineError> {
+        let status = outcome.status();
+        let recorded = self
+            .advance(id, Some(agent), House::Ignored, |scene| {
+                own(agent, scene.case)?;
+                let transition = step(scene.case, Command::Report(outcome.clone()), &scene.moment());
+                transition.map(Into::into).map_err(|refusal| scene.refuse(refusal))
+            })
+            .await;
+        match recorded {
+            Err(EngineError::Refused { refusal: Refusal::AlreadyRecorded { status: before }, .. })
+                if before == status =>
+            {
+                self.recall(id).await
+            }
+            other => other,
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! Propose: an agent wants to act.
+
+use std::sync::Arc;
+
+use banksman_core::json::{CanonicalJson, Json};
+use banksman_core::{
+    Action, ActionId, Authority, BatchId, Case, Digest, Moment, Opening, Principal, State, Timestamp,
+    Transition, open,
+};
+use banksman_store::{Commit, CommitError, Conflict, Control, IdempotencyKey};
+
+use crate::advance::notices;
+use crate::{Engine, EngineError, Facts, ids};
+
+/// A proposal as it came in.
+#[derive(Debug, Clone)]
+pub struct ProposeRequest {
+    /// What the agent wants to do.
+    pub action: Action,
+    /// A key by which the agent can send the same request again.
+    pub idempotency: Option<(String, Digest)>,
+}
+
+impl ProposeRequest {
+    /// A request from its body, with the key of the header.
+    ///
+    /// # Errors
+    /// If the body is not an action.
+    pub fn from_json(body: Json, key: Option<String>) -> Result<Self, banksman_core::ActionError> {
+        let idempotency = key.map(|key| (key, Digest::of(CanonicalJson::of(&body).as_str().as_bytes())));
+        Ok(Self { action: Action::from_json(body)?, idempotency })
+    }
+}
+
+/// What came of a proposal.
+#[derive(Debug)]
+pub struct Proposed {
+    /// The action, new or joined.
+    pub case: Arc<Case>,
+    /// Whether it was there before.
+    pub joined: bool,
+}
+
+impl Engine {
+    /// Takes a proposal: blocked, authorised at once, held, or joined with one that is already held.
+    ///
+    /// # Errors
+    /// If the queue is full, the key was used for something else, or nothing can be recorded.
+    pub async fn propose(&self, agent: &Principal, request: ProposeRequest) -> Result<Proposed, EngineError> {
+        let ProposeRequest { action, idempotency } = request;
+        let schema_error = check_args(&action);
+        if let Some(problem) = schema_error {
+            return Err(EngineError::InvalidArgs(problem));
+        }
+        // A handful of tries: each failure means that the house rules were changed meanwhile.
+        for _ in 0..100 {
+            let now = self.clock.now();
+            let control = self.control.load_full();
+            let transition = self.open_case(agent, action.clone(), None, &control, now)?;
+            let case = Arc::new(transition.case);
+            let rows = notices(&case, &transition.effects, now);
+            let told = !rows.is_empty();
+            let key = idempotency
+                .as_ref()
+                .map(|(key, request)| idempotency_row(agent, key, *request, case.id, now));
+            let commit = Commit {
+                control_epoch: Some(control.epoch),
+                limits: Some(self.config.limits),
+                opened: vec![Arc::clone(&case)],
+                idempotency: key,
+                events: vec![transition.event],
+                notices: rows,
+                ..Commit::default()
+            };
+            match self.store.commit(commit).await {
+                Ok(committed) => {
+                    self.publish(std::slice::from_ref(&case), committed.last_seq);
+                    if told {
+                        self.dispatcher.nudge();
+                    }
+                    return Ok(Proposed { case, joined: false });
+                }
+                Err(CommitError::Conflict(conflict)) => {
+                    if let Some(proposed) =
+                        self.resolve_conflict(agent, &conflict, idempotency.as_ref(), &case, now).await?
+                    {
+                        return Ok(proposed);
+                    }
+                }
+                Err(CommitError::Unavailable(error)) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Internal("the house rules kept changing".into()))
+    }
+
+    /// The first transition of an action, by the rules of this moment.
+    pub(crate) fn open_case(
+        &self,
+        agent: &Principal,
+        action: Action,
+        batch: Option<BatchId>,
+        control: &Control,
+        now: Timestamp,
+    ) -> Result<Transition, EngineError> {
+        let submission = Arc::new(self.consider(action, &Facts { now, mode: control.mode }));
+        let freeze =
+            control.freezes.iter().find(|freeze| freeze.covers(&agent.name, &submission.action.tool));
+        let grant = control.grants.iter().find(|grant| grant.covers(&agent.name, &submission, now));
+        let (millis, entropy) = ids::fresh(now)?;
+        let opening = Opening {
+            id: ActionId::from_parts(millis, entropy),
+            agent: agent.clone(),
+            batch,
+            submission,
+            grant: grant.map(|grant| grant.id),
+        };
+        Ok(open(opening, &Moment { now, freeze }))
+    }
+
+    /// What a conflict means for a proposal; `None` is to try again.
+    async fn resolve_conflict(
+        &self,
+        agent: &Principal,
+        conflict: &Conflict,
+        idempotency: Option<&(String, Digest)>,
+        case: &Case,
+        now: Timestamp,
+    ) -> Result<Option<Proposed>, EngineError> {
+        match conflict {
+            Conflict::ControlMoved => {
+                self.house_moved(Some(agent)).await?;
+                Ok(None)
+            }
+            Conflict::Joinable(id) => self.join(agent, *id, idempotency, now).await,
+            Conflict::IdempotencyKeyUsed { request, action } => match idempotency {
+                Some((_, asked)) if asked == request => {
+                    Ok(Some(Proposed { case: self.recall(*action).await?, joined: true }))
+                }
+                Some(_) | None => Err(EngineError::IdempotencyKeyReused),
+            },
+            Conflict::TooManyPendingForAgent => Err(EngineError::TooManyPending { scope: "for this agent" }),
+            Conflict::TooManyPending => Err(EngineError::TooManyPending { scope: "altogether" }),
+            Conflict::CaseMoved(_) => {
+                Err(EngineError::Internal(format!("a new action {} cannot have moved", case.id)))
+            }
+        }
+    }
+
+    /// Joins an action that waits already, or tries anew if it has just stopped being joinable.
+    async fn join(
+        &self,
+        agent: &Principal,
+        id: ActionId,
+        idempotency: Option<&(String, Digest)>,
+        now: Timestamp,
+    ) -> Result<Option<Proposed>, EngineError> {
+        let case = self.fetch(id).await?;
+        let overdue = case.state.wakes_at().is_some_and(|due| due <= now);
+        if overdue {
+            // Its time is up and the timekeeper has not come by yet: do it now, so that a new one can be held.
+            self.pass_time(id).await?;
+            return Ok(None);
+        }
+        match &case.state {
+            State::Pending { .. } | State::Authorised { authority: Authority::Reviewers, .. } => {}
+            State::Authorised { authority: Authority::Policy | Authority::Grant { .. }, .. }
+            | State::Blocked { .. }
+            | State::Denied { .. }
+            | State::Expired { .. }
+            | State::Cancelled { .. }
+            | State::Executing { .. }
+            | State::Succeeded { .. }
+            | State::Failed { .. }
+            | State::Unknown { .. }
+            | State::Lapsed { .. }
+            | State::Revoked { .. } => return Ok(None),
+        }
+        if let Some((key, request)) = idempotency {
+            // The key leads to the joined action from now on, so that a repeated request finds it even when it
+            // has been decided and run meanwhile.
+            let row = idempotency_row(agent, key, *request, id, now);
+            let commit = Commit { idempotency: Some(row), ..Commit::default() };
+            match self.store.commit(commit).await {
+                Ok(_) => {}
+                Err(CommitError::Conflict(Conflict::IdempotencyKeyUsed { request: used, action })) => {
+                    if used != *request {
+                        return Err(EngineError::IdempotencyKeyReused);
+                    }
+                    return Ok(Some(Proposed { case: self.recall(action).await?, joined: true }));
+                }
+                Err(error) => return Err(EngineError::unguarded(error)),
+            }
+        }
+        Ok(Some(Proposed { case, joined: true }))
+    }
+}
+
+fn idempotency_row(
+    agent: &Principal,
+    key: &str,
+    request: Digest,
+    action: ActionId,
+    at: Timestamp,
+) -> IdempotencyKey {
+    IdempotencyKey { agent: agent.name.clone(), key: key.to_owned(), request, action, at }
+}
+
+/// Checks the arguments against the schema that the action itself brings; `Some` is what is wrong.
+pub(crate) fn check_args(action: &Action) -> Option<String> {
+    let schema = action.args_schema.as_ref()?;
+    let (Ok(schema), Ok(args)) = (
+        serde_json::from_str::<serde_json::Value>(schema.as_str()),
+        serde_json::from_str::<serde_json::Value>(action.args.as_str()),
+    ) else {
+        return Some("the schema or the arguments hold a number that cannot be checked".into());
+    };
+    match jsonschema::validator_for(&schema) {
+        Ok(validator) => {
+            let mut problems = validator.iter_errors(&args);
+            let first = problems.next()?;
+            let more = problems.count();
+            let place = first.instance_path().to_string();
+            let place = if place.is_empty() { "the arguments".to_owned() } else { place };
+            let rest = if more > 0 { format!(" (and {more} more)") } else { String::new() };
+            Some(format!("{place}: {first}{rest}"))
+        }
+        Err(error) => Some(format!("the schema itself is not valid: {error}")),
+    }
+}

@@ -1,0 +1,116 @@
+//! Propose a batch: many actions at once, to be reviewed together.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use banksman_core::audit::{Event, Fact};
+use banksman_core::{Action, Actor, BatchId, Case, Principal, batch_digest};
+use banksman_store::{BatchRecord, Commit, CommitError, Conflict};
+
+use crate::advance::notices;
+use crate::propose::check_args;
+use crate::{Engine, EngineError, ids};
+
+/// More than this many would not be reviewed but waved through.
+const MAX_ITEMS: usize = 500;
+
+/// A batch and its items, in order.
+#[derive(Debug)]
+pub struct ProposedBatch {
+    /// The batch.
+    pub record: BatchRecord,
+    /// Its items.
+    pub cases: Vec<Arc<Case>>,
+}
+
+impl Engine {
+    /// Takes a batch, whole or not at all. Each item is judged alone and has its own state.
+    ///
+    /// # Errors
+    /// If it is empty or too long, has the same item twice or one that already waits, or cannot be recorded.
+    pub async fn propose_batch(
+        &self,
+        agent: &Principal,
+        actions: Vec<Action>,
+    ) -> Result<ProposedBatch, EngineError> {
+        if actions.is_empty() || actions.len() > MAX_ITEMS {
+            return Err(EngineError::Invalid(format!("a batch has 1 to {MAX_ITEMS} items")));
+        }
+        let mut seen = HashSet::new();
+        for (position, action) in actions.iter().enumerate() {
+            if let Some(problem) = check_args(action) {
+                return Err(EngineError::InvalidArgs(format!("item {position}: {problem}")));
+            }
+            if !seen.insert(action.digest()) {
+                return Err(EngineError::Invalid(format!(
+                    "item {position} is there twice: one decision cannot be two"
+                )));
+            }
+        }
+        for _ in 0..100 {
+            let now = self.clock.now();
+            let control = self.control.load_full();
+            let (millis, entropy) = ids::fresh(now)?;
+            let id = BatchId::from_parts(millis, entropy);
+            let mut commit = Commit {
+                control_epoch: Some(control.epoch),
+                limits: Some(self.config.limits),
+                ..Commit::default()
+            };
+            for action in &actions {
+                let transition = self.open_case(agent, action.clone(), Some(id), &control, now)?;
+                let case = Arc::new(transition.case);
+                commit.notices.extend(notices(&case, &transition.effects, now));
+                commit.events.push(transition.event);
+                commit.opened.push(case);
+            }
+            let cases = commit.opened.clone();
+            let items: Vec<_> = cases.iter().map(|case| case.id).collect();
+            let digest = batch_digest(cases.iter().map(|case| (&case.id, &case.submission.digest)));
+            let record = BatchRecord { id, agent: agent.name.clone(), created_at: now, items: items.clone() };
+            let fact = Fact::BatchProposed { batch: id, digest, items };
+            commit.events.push(Event::general(now, Actor::from(agent), fact));
+            commit.batch = Some(record.clone());
+            match self.store.commit(commit).await {
+                Ok(committed) => {
+                    self.publish(&cases, committed.last_seq);
+                    self.dispatcher.nudge();
+                    return Ok(ProposedBatch { record, cases });
+                }
+                Err(CommitError::Conflict(Conflict::ControlMoved)) => self.house_moved(Some(agent)).await?,
+                Err(CommitError::Conflict(Conflict::Joinable(other))) => {
+                    return Err(EngineError::Invalid(format!(
+                        "an item already waits as {other}: leave it out"
+                    )));
+                }
+                Err(CommitError::Conflict(Conflict::TooManyPendingForAgent)) => {
+                    return Err(EngineError::TooManyPending { scope: "for this agent" });
+                }
+                Err(CommitError::Conflict(Conflict::TooManyPending)) => {
+                    return Err(EngineError::TooManyPending { scope: "altogether" });
+                }
+                Err(CommitError::Conflict(Conflict::CaseMoved(_) | Conflict::IdempotencyKeyUsed { .. })) => {
+                    return Err(EngineError::Internal("a new batch cannot have moved".into()));
+                }
+                Err(CommitError::Unavailable(error)) => return Err(error.into()),
+            }
+        }
+        Err(EngineError::Internal("the house rules kept changing".into()))
+    }
+
+    /// A batch and its items as they stand. Agents see only their own.
+    ///
+    /// # Errors
+    /// If there is none such for this caller.
+    pub async fn batch(&self, caller: &Principal, id: BatchId) -> Result<ProposedBatch, EngineError> {
+        let record = self.store.batch(id).await?.ok_or(EngineError::NotFound)?;
+        if !caller.kind.decides() && record.agent != caller.name {
+            return Err(EngineError::NotFound);
+        }
+        let mut cases = Vec::with_capacity(record.items.len());
+        for item in &record.items {
+            cases.push(self.recall(*item).await?);
+        }
+        Ok(ProposedBatch { record, cases })
+    }
+}

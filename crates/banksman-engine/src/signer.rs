@@ -1,0 +1,123 @@
+//! Signed authorisations that anyone can verify offline, and the key that they are signed with.
+//!
+//! A token is a compact JWS (RFC 7515) with Ed25519 (RFC 8037). Writing one takes three concatenations, so it is
+//! done here rather than by a JWT library with every other algorithm in tow (decision record 0005).
+
+use banksman_core::{Case, Timestamp};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ed25519_dalek::{Signer as _, SigningKey};
+use serde::Serialize;
+
+/// Signs authorisations.
+pub struct Signer {
+    key: SigningKey,
+    /// The header of every token, encoded.
+    header: String,
+    key_id: String,
+}
+
+impl std::fmt::Debug for Signer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Signer").field("key_id", &self.key_id).finish_non_exhaustive()
+    }
+}
+
+/// What an authorisation says.
+#[derive(Debug, Serialize)]
+struct Claims<'a> {
+    iss: &'static str,
+    /// The agent that it is for.
+    sub: &'a str,
+    /// One for each version of each action: whoever accepts tokens can keep a list of those it has seen.
+    jti: String,
+    iat: i64,
+    exp: i64,
+    action: String,
+    version: u32,
+    tool: &'a str,
+    digest: String,
+    /// Whether the one claim has been taken. Only then may it run.
+    claimed: bool,
+}
+
+impl Signer {
+    /// A signer with a 32-byte secret.
+    #[must_use]
+    pub fn new(secret: &[u8; 32]) -> Self {
+        let key = SigningKey::from_bytes(secret);
+        let key_id = thumbprint(&public_x(&key));
+        let header = format!(r#"{{"alg":"EdDSA","kid":"{key_id}","typ":"JWT"}}"#);
+        Self { key, header: URL_SAFE_NO_PAD.encode(header), key_id }
+    }
+
+    /// A token for an action that may run until `expires`.
+    pub(crate) fn authorisation(
+        &self,
+        case: &Case,
+        issued: Timestamp,
+        expires: Timestamp,
+        claimed: bool,
+    ) -> Result<String, serde_json::Error> {
+        let action = case.id.to_string();
+        let claims = Claims {
+            iss: "banksman",
+            sub: &case.agent,
+            jti: format!("{action}.{}", case.version),
+            iat: issued.as_micros().div_euclid(1_000_000),
+            exp: expires.as_micros().div_euclid(1_000_000),
+            action,
+            version: case.version,
+            tool: &case.submission.action.tool,
+            digest: case.submission.digest.to_string(),
+            claimed,
+        };
+        let mut token = String::with_capacity(640);
+        token.push_str(&self.header);
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(serde_json::to_vec(&claims)?, &mut token);
+        let signature = self.key.sign(token.as_bytes());
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(signature.to_bytes(), &mut token);
+        Ok(token)
+    }
+
+    /// The public key as a JSON Web Key Set (RFC 7517).
+    #[must_use]
+    pub fn jwks(&self) -> serde_json::Value {
+        serde_json::json!({"keys": [{
+            "kty": "OKP", "crv": "Ed25519", "use": "sig", "alg": "EdDSA",
+            "kid": self.key_id, "x": public_x(&self.key),
+        }]})
+    }
+}
+
+fn public_x(key: &SigningKey) -> String {
+    URL_SAFE_NO_PAD.encode(key.verifying_key().to_bytes())
+}
+
+/// RFC 7638: the hash of the key's required members in lexical order.
+fn thumbprint(x: &str) -> String {
+    let members = format!(r#"{{"crv":"Ed25519","kty":"OKP","x":"{x}"}}"#);
+    URL_SAFE_NO_PAD.encode(banksman_core::Digest::of(members.as_bytes()).as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_id_is_the_thumbprint_of_rfc_8037() {
+        // Appendix A.3 of RFC 8037.
+        assert_eq!(
+            thumbprint("11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"),
+            "kPrK_qmxVWaYVA9wwBF6Iuo3vVzz7TxHCTwXBygrS4k"
+        );
+    }
+
+    #[test]
+    fn the_secret_is_never_shown() {
+        let shown = format!("{:?}", Signer::new(&[7; 32]));
+        assert!(!shown.contains("7, 7"), "{shown}");
+    }
+}

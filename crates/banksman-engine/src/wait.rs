@@ -1,0 +1,47 @@
+//! Wait: until people have decided, or patience ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use banksman_core::{ActionId, Case, Principal, Status};
+
+use crate::read::visible_to;
+use crate::{Engine, EngineError};
+
+impl Engine {
+    /// The action as soon as it is no longer pending, or as it stands when `patience` ends.
+    ///
+    /// # Errors
+    /// As [`Engine::action`].
+    pub async fn wait(
+        &self,
+        caller: &Principal,
+        id: ActionId,
+        patience: Duration,
+    ) -> Result<Arc<Case>, EngineError> {
+        let case = self.action(caller, id).await?;
+        if case.status() != Status::Pending || patience.is_zero() {
+            return Ok(case);
+        }
+        // Boxed and dropped early: thousands wait at a time, and each should hold as little as possible.
+        drop(case);
+        let deadline = tokio::time::Instant::now() + patience;
+        let waiter = self.live.wait_for(id);
+        loop {
+            let Some(notify) = waiter.notify() else { break };
+            let mut changed = std::pin::pin!(notify.notified());
+            // Registered before looking: a change between the look and the wait is not missed.
+            changed.as_mut().enable();
+            let case = self.recall(id).await?;
+            visible_to(caller, &case)?;
+            if case.status() != Status::Pending {
+                return Ok(case);
+            }
+            drop(case);
+            if tokio::time::timeout_at(deadline, changed).await.is_err() {
+                break;
+            }
+        }
+        self.action(caller, id).await
+    }
+}

@@ -1,0 +1,103 @@
+//! What every handler can reach.
+
+use std::collections::HashSet;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use banksman_engine::Engine;
+use tokio::sync::watch;
+
+use crate::console::SignInCodes;
+
+/// What every handler can reach.
+#[derive(Clone)]
+pub struct App {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) hosts: Arc<Hosts>,
+    /// Becomes true when the server is to end: long answers stop waiting.
+    pub(crate) stopping: watch::Receiver<bool>,
+    /// The OpenAPI document, made once.
+    pub(crate) openapi: Arc<str>,
+    pub(crate) codes: Arc<SignInCodes>,
+}
+
+impl App {
+    /// An application over an engine, for the given hosts.
+    #[must_use]
+    pub fn new(engine: Arc<Engine>, hosts: Hosts, stopping: watch::Receiver<bool>) -> Self {
+        Self {
+            engine,
+            hosts: Arc::new(hosts),
+            stopping,
+            openapi: crate::document().into(),
+            codes: Arc::default(),
+        }
+    }
+
+    /// A code that lets this person sign in with a browser, once.
+    ///
+    /// # Errors
+    /// If the machine has no entropy.
+    pub fn sign_in_code(&self, name: &str) -> std::io::Result<String> {
+        self.codes.issue(name)
+    }
+}
+
+/// The names that this server answers to. A page of another name that resolves to this machine gets nothing.
+#[derive(Debug, Clone)]
+pub struct Hosts {
+    names: HashSet<String>,
+}
+
+impl Hosts {
+    /// The names of a server that listens on `address`, and `more` that were configured.
+    #[must_use]
+    pub fn of(address: SocketAddr, more: &[String]) -> Self {
+        let mut names: HashSet<String> = ["localhost", "127.0.0.1", "[::1]"].map(String::from).into();
+        match address.ip() {
+            IpAddr::V4(ip) if !ip.is_unspecified() => {
+                names.insert(ip.to_string());
+            }
+            IpAddr::V6(ip) if !ip.is_unspecified() => {
+                names.insert(format!("[{ip}]"));
+            }
+            IpAddr::V4(_) | IpAddr::V6(_) => {}
+        }
+        names.extend(more.iter().map(|name| name.to_ascii_lowercase()));
+        Self { names }
+    }
+
+    /// Whether a `Host` header, with or without a port, names this server.
+    pub(crate) fn allow(&self, host: &str) -> bool {
+        let name = match host.rsplit_once(':') {
+            // The colons inside an IPv6 literal are no port.
+            Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !port.is_empty() => name,
+            Some(_) | None => host,
+        };
+        self.names.contains(&name.to_ascii_lowercase())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_names() {
+        let hosts = Hosts::of("127.0.0.1:7447".parse().unwrap(), &["banksman.example".into()]);
+        for yes in ["localhost", "LOCALHOST:7447", "127.0.0.1:1", "[::1]", "[::1]:7447", "banksman.example"] {
+            assert!(hosts.allow(yes), "{yes}");
+        }
+        for no in [
+            "",
+            "evil.example",
+            "evil.example:7447",
+            "localhost.evil.example",
+            "localhost:",
+            "127.0.0.1.nip.io",
+            "::1",
+        ] {
+            assert!(!hosts.allow(no), "{no}");
+        }
+    }
+}

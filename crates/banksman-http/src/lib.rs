@@ -1,0 +1,24 @@
+//! Banksman's HTTP API: thin handlers over the engine.
+//!
+//! Every route is in [`router`], with who may call it and what it takes and answers; the authorisation table and
+//! the OpenAPI document are made from the same list. Every error becomes a problem document in [`problem`].
+
+mod access;
+mod app;
+mod body;
+mod console;
+mod hosts;
+mod openapi;
+mod prefer;
+mod problem;
+mod query;
+mod router;
+mod routes;
+mod server;
+
+pub use access::Access;
+pub use app::{App, Hosts};
+pub use openapi::document;
+pub use problem::{CODES, Code};
+pub use router::{RouteInfo, route_table, router};
+pub use server::serve;

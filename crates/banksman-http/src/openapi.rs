@@ -1,0 +1,238 @@
+//! The OpenAPI document, made from the list of routes.
+
+use axum::http::Method;
+use banksman_core::wire::Problem;
+use utoipa::openapi::path::{HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn};
+use utoipa::openapi::request_body::RequestBodyBuilder;
+use utoipa::openapi::schema::{Object, Schema, Type};
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    ComponentsBuilder, Content, InfoBuilder, LicenseBuilder, OpenApiBuilder, PathsBuilder, Ref, RefOr,
+    Required, ResponseBuilder,
+};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::Access;
+use crate::problem::Code;
+use crate::router::{Route, routes};
+
+type Named = (String, RefOr<Schema>);
+
+/// What is said about a route.
+pub(crate) struct Operation {
+    id: &'static str,
+    summary: &'static str,
+    parameters: Vec<Parameter>,
+    request: Option<RefOr<Schema>>,
+    answers: Vec<Answer>,
+    failures: Vec<Code>,
+    schemas: Vec<Named>,
+}
+
+struct Answer {
+    status: u16,
+    description: &'static str,
+    content: Option<(&'static str, Option<RefOr<Schema>>)>,
+}
+
+/// A header or query parameter.
+pub(crate) struct Parameter {
+    name: &'static str,
+    place: ParameterIn,
+    description: &'static str,
+}
+
+impl Parameter {
+    pub(crate) fn header(name: &'static str, description: &'static str) -> Self {
+        Self { name, place: ParameterIn::Header, description }
+    }
+
+    pub(crate) fn query(name: &'static str, description: &'static str) -> Self {
+        Self { name, place: ParameterIn::Query, description }
+    }
+}
+
+impl Operation {
+    pub(crate) fn new(id: &'static str, summary: &'static str) -> Self {
+        Self {
+            id,
+            summary,
+            parameters: Vec::new(),
+            request: None,
+            answers: Vec::new(),
+            failures: Vec::new(),
+            schemas: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with(mut self, parameter: Parameter) -> Self {
+        self.parameters.push(parameter);
+        self
+    }
+
+    pub(crate) fn takes<T: ToSchema>(mut self) -> Self {
+        self.request = Some(self.reference::<T>());
+        self
+    }
+
+    pub(crate) fn answers<T: ToSchema>(mut self, status: u16, description: &'static str) -> Self {
+        let schema = self.reference::<T>();
+        self.answers.push(Answer { status, description, content: Some(("application/json", Some(schema))) });
+        self
+    }
+
+    pub(crate) fn answers_with(
+        mut self,
+        status: u16,
+        description: &'static str,
+        media: &'static str,
+    ) -> Self {
+        self.answers.push(Answer { status, description, content: Some((media, None)) });
+        self
+    }
+
+    pub(crate) fn answers_nothing(mut self) -> Self {
+        self.answers.push(Answer { status: 204, description: "Done", content: None });
+        self
+    }
+
+    pub(crate) fn fails(mut self, codes: &[Code]) -> Self {
+        self.failures.extend_from_slice(codes);
+        self
+    }
+
+    /// A reference to the schema of a type, which is added to the components.
+    fn reference<T: ToSchema>(&mut self) -> RefOr<Schema> {
+        let name = component_name::<T>();
+        self.schemas.push((name.clone(), T::schema()));
+        T::schemas(&mut self.schemas);
+        Ref::from_schema_name(name).into()
+    }
+}
+
+/// `Page<ActionView>` becomes `Page_ActionView`.
+fn component_name<T: ToSchema>() -> String {
+    let full = std::any::type_name::<T>();
+    let plain = |text: &str| text.rsplit("::").next().unwrap_or_default().trim_end_matches('>').to_owned();
+    match full.split_once('<') {
+        Some((outer, inner)) => format!("{}_{}", plain(outer), plain(inner)),
+        None => T::name().into_owned(),
+    }
+}
+
+/// The document as JSON.
+#[must_use]
+pub fn document() -> String {
+    let mut paths = PathsBuilder::new();
+    let mut components = ComponentsBuilder::new()
+        .security_scheme("token", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+    let mut schemas: Vec<Named> = vec![(Problem::name().into_owned(), Problem::schema())];
+    Problem::schemas(&mut schemas);
+    let mut items: std::collections::BTreeMap<&str, utoipa::openapi::PathItem> =
+        std::collections::BTreeMap::new();
+    for route in routes() {
+        let Route { method, path, access, operation, .. } = route;
+        schemas.extend(operation.schemas.iter().cloned());
+        let method = match method {
+            Method::POST => HttpMethod::Post,
+            Method::DELETE => HttpMethod::Delete,
+            _ => HttpMethod::Get,
+        };
+        let item = utoipa::openapi::PathItem::new(method, describe(path, access, &operation));
+        match items.get_mut(path) {
+            Some(known) => known.merge_operations(item),
+            None => {
+                items.insert(path, item);
+            }
+        }
+    }
+    for (path, item) in items {
+        paths = paths.path(path, item);
+    }
+    schemas.sort_by(|(a, _), (b, _)| a.cmp(b));
+    schemas.dedup_by(|(a, _), (b, _)| a == b);
+    for (name, schema) in schemas {
+        components = components.schema(name, schema);
+    }
+    let info = InfoBuilder::new()
+        .title("Banksman")
+        .version("1")
+        .description(Some(
+            "Every action of an AI agent is assessed, judged by policy, and runs, is held until an authorised person \
+             signals, or never runs.",
+        ))
+        .license(Some(LicenseBuilder::new().name("Apache-2.0 OR MIT").identifier(Some("Apache-2.0 OR MIT")).build()))
+        .build();
+    let document = OpenApiBuilder::new().info(info).paths(paths).components(Some(components.build())).build();
+    document.to_pretty_json().unwrap_or_default()
+}
+
+fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openapi::path::Operation {
+    let mut described = OperationBuilder::new()
+        .operation_id(Some(operation.id))
+        .summary(Some(operation.summary))
+        .description(Some(format!("For: {}.", access.as_str())))
+        .tag(path.split('/').nth(2).unwrap_or("server"));
+    if path.contains("{id}") {
+        described = described.parameter(
+            ParameterBuilder::new()
+                .name("id")
+                .parameter_in(ParameterIn::Path)
+                .required(Required::True)
+                .schema(Some(Object::with_type(Type::String))),
+        );
+    }
+    for parameter in &operation.parameters {
+        described = described.parameter(
+            ParameterBuilder::new()
+                .name(parameter.name)
+                .parameter_in(parameter.place.clone())
+                .required(Required::False)
+                .description(Some(parameter.description))
+                .schema(Some(Object::with_type(Type::String))),
+        );
+    }
+    if let Some(schema) = &operation.request {
+        described = described.request_body(Some(
+            RequestBodyBuilder::new()
+                .content("application/json", Content::new(Some(schema.clone())))
+                .required(Some(Required::True))
+                .build(),
+        ));
+    }
+    for answer in &operation.answers {
+        let mut response = ResponseBuilder::new().description(answer.description);
+        if let Some((media, schema)) = &answer.content {
+            response = response.content(*media, Content::new(schema.clone()));
+        }
+        described = described.response(answer.status.to_string(), response.build());
+    }
+    if access != Access::Public {
+        described = described.security(SecurityRequirement::new("token", Vec::<String>::new()));
+    }
+    for (status, codes) in failures(access, &operation.failures) {
+        let codes: Vec<_> = codes.iter().map(|code| format!("`{}`", code.as_str())).collect();
+        let problem: RefOr<Schema> = Ref::from_schema_name(Problem::name()).into();
+        let response = ResponseBuilder::new()
+            .description(codes.join(", "))
+            .content("application/problem+json", Content::new(Some(problem)));
+        described = described.response(status.to_string(), response.build());
+    }
+    described.build()
+}
+
+/// The failures of a route, by status, with those that every route of its kind shares.
+fn failures(access: Access, own: &[Code]) -> std::collections::BTreeMap<u16, Vec<Code>> {
+    let mut all = own.to_vec();
+    if access != Access::Public {
+        all.extend([Code::Unauthenticated, Code::Unavailable]);
+    }
+    if !matches!(access, Access::Public | Access::Anyone) {
+        all.push(Code::WrongKind);
+    }
+    let mut by_status = std::collections::BTreeMap::<u16, Vec<Code>>::new();
+    for code in all {
+        by_status.entry(code.status().as_u16()).or_default().push(code);
+    }
+    by_status
+}

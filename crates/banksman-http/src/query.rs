@@ -1,0 +1,110 @@
+//! Query parameters, turned into the engine's queries.
+
+use banksman_core::{ActionId, Status};
+use banksman_store::{CaseQuery, EventQuery, Order};
+use serde::Deserialize;
+
+use crate::problem::{Code, ProblemError};
+
+const DEFAULT_LIMIT: usize = 50;
+const MAX_LIMIT: usize = 500;
+
+/// `GET /v1/actions`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct ActionsParams {
+    status: Option<String>,
+    tier: Option<String>,
+    tool: Option<String>,
+    agent: Option<String>,
+    cursor: Option<String>,
+    limit: Option<usize>,
+    order: Option<String>,
+}
+
+/// `GET /v1/audit`
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct AuditParams {
+    r#type: Option<String>,
+    decision: Option<String>,
+    risk: Option<String>,
+    tool: Option<String>,
+    agent: Option<String>,
+    reviewer: Option<String>,
+    action: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
+    cursor: Option<u64>,
+    limit: Option<usize>,
+    order: Option<String>,
+}
+
+fn invalid(name: &str, error: impl std::fmt::Display) -> ProblemError {
+    ProblemError::new(Code::InvalidRequest, format!("{name}: {error}"))
+}
+
+/// An empty value says the same as leaving the parameter out.
+fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
+    name: &str,
+    value: Option<String>,
+) -> Result<Option<T>, ProblemError> {
+    value
+        .filter(|text| !text.is_empty())
+        .map(|text| text.parse().map_err(|error: T::Err| invalid(name, error)))
+        .transpose()
+}
+
+fn limited(limit: Option<usize>) -> Result<usize, ProblemError> {
+    match limit.unwrap_or(DEFAULT_LIMIT) {
+        limit @ 1..=MAX_LIMIT => Ok(limit),
+        _ => Err(invalid("limit", format!("expected 1 to {MAX_LIMIT}"))),
+    }
+}
+
+fn ordered(order: Option<String>, usual: Order) -> Result<Order, ProblemError> {
+    match order.as_deref() {
+        None | Some("") => Ok(usual),
+        Some("asc") => Ok(Order::Ascending),
+        Some("desc") => Ok(Order::Descending),
+        Some(_) => Err(invalid("order", "expected asc or desc")),
+    }
+}
+
+impl ActionsParams {
+    pub(crate) fn into_query(self) -> Result<CaseQuery, ProblemError> {
+        let status: Option<Status> = parsed("status", self.status)?;
+        // A queue is worked from its oldest end; history is read from its newest.
+        let usual = if status == Some(Status::Pending) { Order::Ascending } else { Order::Descending };
+        Ok(CaseQuery {
+            status,
+            tier: parsed("tier", self.tier)?,
+            tool: self.tool.filter(|text| !text.is_empty()),
+            agent: self.agent.filter(|text| !text.is_empty()),
+            after: parsed::<ActionId>("cursor", self.cursor)?,
+            order: ordered(self.order, usual)?,
+            limit: limited(self.limit)?,
+        })
+    }
+}
+
+impl AuditParams {
+    pub(crate) fn into_query(self) -> Result<EventQuery, ProblemError> {
+        let text = |text: Option<String>| text.filter(|text| !text.is_empty());
+        Ok(EventQuery {
+            after: self.cursor,
+            order: ordered(self.order, Order::Descending)?,
+            limit: limited(self.limit)?,
+            kind: text(self.r#type),
+            action: parsed("action", self.action)?,
+            agent: text(self.agent),
+            tool: text(self.tool),
+            risk: parsed("risk", self.risk)?,
+            decision: parsed("decision", self.decision)?,
+            actor: text(self.reviewer),
+            since: parsed("since", self.since)?,
+            until: parsed("until", self.until)?,
+            resolutions_only: false,
+        })
+    }
+}

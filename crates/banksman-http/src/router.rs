@@ -1,0 +1,469 @@
+//! Every route, in one place: who may call it, what it takes, what it answers.
+
+use axum::extract::DefaultBodyLimit;
+use axum::handler::Handler;
+use axum::http::Method;
+use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::{Router, middleware};
+use banksman_core::Action;
+use banksman_core::wire::{
+    ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
+    DecisionRequest, EventView, FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody, OutcomeBody,
+    Page, ResolutionsView,
+};
+
+use crate::openapi::{Operation, Parameter};
+use crate::problem::{Code, ProblemError};
+use crate::routes::{actions, audit, batches, decisions, events, house, meta};
+use crate::{Access, App, console, hosts};
+
+/// No request needs more.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// A route and everything that is said about it.
+pub(crate) struct Route {
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    pub(crate) access: Access,
+    pub(crate) operation: Operation,
+    handler: MethodRouter<App>,
+}
+
+/// A route, for those who want to know which there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RouteInfo {
+    /// The method.
+    pub method: Method,
+    /// The path, with parameters in braces.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+}
+
+fn route<H, T>(method: Method, path: &'static str, access: Access, handler: H, operation: Operation) -> Route
+where
+    H: Handler<T, App>,
+    T: 'static,
+{
+    let filter = match method {
+        Method::POST => MethodFilter::POST,
+        Method::DELETE => MethodFilter::DELETE,
+        _ => MethodFilter::GET,
+    };
+    Route { method, path, access, operation, handler: on(filter, handler) }
+}
+
+/// Every route of this server.
+pub(crate) fn routes() -> Vec<Route> {
+    use Access::{Agent, Anyone, Person, Public};
+    const GET: Method = Method::GET;
+    const POST: Method = Method::POST;
+    const DELETE: Method = Method::DELETE;
+    let wait = || Parameter::header("Prefer", "`wait=SECONDS`: hold the answer until people have decided");
+    vec![
+        route(
+            POST,
+            "/v1/actions",
+            Agent,
+            actions::propose,
+            Operation::new("proposeAction", "Propose an action: authorised at once, held, or blocked")
+                .with(Parameter::header(
+                    "Idempotency-Key",
+                    "send the same request again without doing it twice",
+                ))
+                .with(wait())
+                .takes::<Action>()
+                .answers::<ActionView>(200, "Authorised, with a token; claim it before running it")
+                .answers::<ActionView>(202, "Held: ask again at `status_url`")
+                .fails(&[
+                    Code::Blocked,
+                    Code::InvalidJson,
+                    Code::InvalidAction,
+                    Code::InvalidArgs,
+                    Code::IdempotencyKeyReused,
+                    Code::TooManyPending,
+                    Code::BodyTooLarge,
+                ]),
+        ),
+        route(
+            GET,
+            "/v1/actions",
+            Person,
+            actions::list,
+            Operation::new("listActions", "List actions: pending ones oldest first, others newest first")
+                .with(Parameter::query("status", "where they stand"))
+                .with(Parameter::query("tier", "what policy demands"))
+                .with(Parameter::query("tool", "their tool"))
+                .with(Parameter::query("agent", "who asked"))
+                .with(Parameter::query("cursor", "continue behind the last page"))
+                .with(Parameter::query("limit", "how many, 1 to 500"))
+                .with(Parameter::query("order", "`asc` or `desc`, by age"))
+                .answers::<Page<ActionView>>(200, "A page")
+                .fails(&[Code::InvalidRequest]),
+        ),
+        route(
+            GET,
+            "/v1/actions/{id}",
+            Anyone,
+            actions::show,
+            Operation::new("getAction", "One action; agents see their own")
+                .with(wait())
+                .answers::<ActionView>(200, "The action as it stands")
+                .fails(&[Code::NotFound]),
+        ),
+        route(
+            POST,
+            "/v1/actions/{id}/decision",
+            Person,
+            decisions::decide,
+            Operation::new("decideAction", "Approve, deny, modify or respond to the version that was seen")
+                .takes::<DecisionRequest>()
+                .answers::<ActionView>(200, "Decided, or one approval closer")
+                .fails(&[
+                    Code::NotFound,
+                    Code::StaleVersion,
+                    Code::DigestMismatch,
+                    Code::Expired,
+                    Code::AlreadyDecided,
+                    Code::AlreadyVoted,
+                    Code::SelfApproval,
+                    Code::MissingRole,
+                    Code::ReasonRequired,
+                    Code::MessageRequired,
+                    Code::InvalidArgs,
+                    Code::ModificationBlocked,
+                    Code::RememberNotAllowed,
+                    Code::Frozen,
+                ]),
+        ),
+        route(
+            POST,
+            "/v1/actions/{id}/claim",
+            Agent,
+            actions::claim,
+            Operation::new("claimAction", "Take the one authorisation, and run exactly this")
+                .takes::<ClaimBody>()
+                .answers::<ClaimView>(200, "Claimed")
+                .fails(&[
+                    Code::NotFound,
+                    Code::DigestMismatch,
+                    Code::NotAuthorised,
+                    Code::AlreadyClaimed,
+                    Code::PreconditionFailed,
+                    Code::Lapsed,
+                    Code::Frozen,
+                ]),
+        ),
+        route(
+            POST,
+            "/v1/actions/{id}/outcome",
+            Agent,
+            actions::outcome,
+            Operation::new("recordOutcome", "Say how it ended; saying it again changes nothing")
+                .takes::<OutcomeBody>()
+                .answers::<ActionView>(200, "Recorded")
+                .fails(&[Code::NotFound, Code::NotClaimed, Code::AlreadyRecorded]),
+        ),
+        route(
+            POST,
+            "/v1/actions/{id}/cancel",
+            Anyone,
+            actions::cancel,
+            Operation::new(
+                "cancelAction",
+                "Withdraw what is pending; revoke what is authorised and not yet claimed",
+            )
+            .takes::<CancelBody>()
+            .answers::<ActionView>(200, "Cancelled or revoked")
+            .fails(&[
+                Code::NotFound,
+                Code::Expired,
+                Code::AlreadyDecided,
+                Code::AlreadyClaimed,
+                Code::Lapsed,
+            ]),
+        ),
+        route(
+            GET,
+            "/v1/resolutions",
+            Agent,
+            actions::resolutions,
+            Operation::new("listResolutions", "What was resolved since, for the agent's next turn")
+                .with(Parameter::query("since", "`next_since` of the last answer; 0 at first"))
+                .with(Parameter::query("limit", "how many, 1 to 500"))
+                .answers::<ResolutionsView>(200, "What was resolved")
+                .fails(&[Code::InvalidRequest]),
+        ),
+        route(
+            POST,
+            "/v1/batches",
+            Agent,
+            batches::propose,
+            Operation::new("proposeBatch", "Propose several actions to be reviewed together")
+                .takes::<batches::BatchBody>()
+                .answers::<BatchView>(200, "The batch; each item has its own state")
+                .fails(&[
+                    Code::InvalidJson,
+                    Code::InvalidAction,
+                    Code::InvalidRequest,
+                    Code::InvalidArgs,
+                    Code::TooManyPending,
+                ]),
+        ),
+        route(
+            GET,
+            "/v1/batches/{id}",
+            Anyone,
+            batches::show,
+            Operation::new("getBatch", "A batch; agents see their own")
+                .answers::<BatchView>(200, "The batch as it stands")
+                .fails(&[Code::NotFound]),
+        ),
+        route(
+            POST,
+            "/v1/batches/{id}/decision",
+            Person,
+            batches::decide,
+            Operation::new("decideBatch", "Decide all, some or none of the exact items that were seen")
+                .takes::<BatchDecisionRequest>()
+                .answers::<BatchDecisionView>(200, "What became of each decision")
+                .fails(&[Code::NotFound, Code::DigestMismatch, Code::InvalidRequest]),
+        ),
+        route(
+            GET,
+            "/v1/events",
+            Anyone,
+            events::stream,
+            Operation::new(
+                "streamEvents",
+                "Live audit events (Server-Sent Events); agents see those of their own actions",
+            )
+            .with(Parameter::header("Last-Event-ID", "continue behind this event"))
+            .with(Parameter::query("since", "the same, for clients that cannot set headers"))
+            .answers_with(200, "An endless stream", "text/event-stream"),
+        ),
+        route(
+            GET,
+            "/v1/ws",
+            Anyone,
+            events::socket,
+            Operation::new(
+                "streamEventsWebSocket",
+                "The same over a WebSocket, one JSON text message an event",
+            )
+            .with(Parameter::query("since", "continue behind this event"))
+            .answers_with(101, "Switching to WebSocket", "text/plain"),
+        ),
+        route(
+            GET,
+            "/v1/grants",
+            Person,
+            house::grants,
+            Operation::new("listGrants", "Remembered approvals")
+                .answers::<List<GrantView>>(200, "All that are live"),
+        ),
+        route(
+            POST,
+            "/v1/grants",
+            Person,
+            house::grant,
+            Operation::new("createGrant", "Approve in advance, where policy allows remembering")
+                .takes::<GrantBody>()
+                .answers::<GrantView>(201, "Granted")
+                .fails(&[Code::InvalidRequest]),
+        ),
+        route(
+            DELETE,
+            "/v1/grants/{id}",
+            Person,
+            house::revoke_grant,
+            Operation::new("revokeGrant", "Revoke a grant, at once")
+                .answers_nothing()
+                .fails(&[Code::NotFound]),
+        ),
+        route(
+            GET,
+            "/v1/freezes",
+            Person,
+            house::freezes,
+            Operation::new("listFreezes", "Freezes in force").answers::<List<FreezeView>>(200, "All of them"),
+        ),
+        route(
+            POST,
+            "/v1/freezes",
+            Person,
+            house::freeze,
+            Operation::new("createFreeze", "Freeze an agent, a tool or everything, at once")
+                .takes::<FreezeBody>()
+                .answers::<FreezeView>(201, "Frozen")
+                .fails(&[Code::InvalidRequest]),
+        ),
+        route(
+            DELETE,
+            "/v1/freezes/{id}",
+            Person,
+            house::unfreeze,
+            Operation::new("liftFreeze", "Lift a freeze").answers_nothing().fails(&[Code::NotFound]),
+        ),
+        route(
+            GET,
+            "/v1/mode",
+            Anyone,
+            house::mode,
+            Operation::new("getMode", "The operating mode").answers::<ModeBody>(200, "The mode"),
+        ),
+        route(
+            POST,
+            "/v1/mode",
+            Access::Admin,
+            house::change_mode,
+            Operation::new("changeMode", "Change the operating mode, one step at a time")
+                .takes::<ModeBody>()
+                .answers::<ModeBody>(200, "The new mode")
+                .fails(&[Code::IllegalModeChange]),
+        ),
+        route(
+            GET,
+            "/v1/audit",
+            Person,
+            audit::query,
+            Operation::new("queryAudit", "The audit log, newest first")
+                .with(Parameter::query("type", "only such events, such as `decided`"))
+                .with(Parameter::query("decision", "only such decisions"))
+                .with(Parameter::query("risk", "only about actions of this risk"))
+                .with(Parameter::query("tool", "only about this tool"))
+                .with(Parameter::query("agent", "only about this agent's actions"))
+                .with(Parameter::query("reviewer", "only what this person or agent did"))
+                .with(Parameter::query("action", "only about this action"))
+                .with(Parameter::query("since", "not before (RFC 3339)"))
+                .with(Parameter::query("until", "before (RFC 3339)"))
+                .with(Parameter::query("cursor", "continue behind the last page"))
+                .with(Parameter::query("limit", "how many, 1 to 500"))
+                .with(Parameter::query("order", "`asc` or `desc`"))
+                .answers::<Page<EventView>>(200, "A page")
+                .fails(&[Code::InvalidRequest]),
+        ),
+        route(
+            GET,
+            "/health",
+            Public,
+            meta::health,
+            Operation::new("health", "Whether the process lives").answers_with(
+                200,
+                "It does",
+                "application/json",
+            ),
+        ),
+        route(
+            GET,
+            "/ready",
+            Public,
+            meta::ready,
+            Operation::new("ready", "Whether it serves: the store answers")
+                .answers_with(200, "It does", "application/json")
+                .fails(&[Code::Unavailable]),
+        ),
+        route(
+            GET,
+            "/openapi.json",
+            Public,
+            meta::openapi,
+            Operation::new("openapi", "This document").answers_with(200, "OpenAPI 3.1", "application/json"),
+        ),
+        route(
+            GET,
+            "/.well-known/jwks.json",
+            Public,
+            meta::jwks,
+            Operation::new("jwks", "The key that authorisations are signed with").answers_with(
+                200,
+                "A JSON Web Key Set",
+                "application/json",
+            ),
+        ),
+        route(
+            GET,
+            "/",
+            Public,
+            console::home,
+            Operation::new("home", "What waits, for a signed-in browser; how to sign in, for others")
+                .answers_with(200, "A page", "text/html"),
+        ),
+        route(
+            GET,
+            "/sign-in",
+            Public,
+            console::sign_in_page,
+            Operation::new("signInPage", "Asks for a click, because mail scanners follow links")
+                .with(Parameter::query("code", "the one-time code of a sign-in link"))
+                .answers_with(200, "A page", "text/html"),
+        ),
+        route(
+            POST,
+            "/sign-in",
+            Public,
+            console::sign_in,
+            Operation::new("signIn", "Turns a one-time code into a session").answers_with(
+                303,
+                "Signed in",
+                "text/html",
+            ),
+        ),
+        route(
+            POST,
+            "/sign-out",
+            Access::Session,
+            console::sign_out,
+            Operation::new("signOut", "Ends the session").answers_with(303, "Signed out", "text/html"),
+        ),
+        route(
+            POST,
+            "/decide",
+            Access::Session,
+            console::decide,
+            Operation::new("decideFromPage", "The buttons of the page").answers_with(
+                303,
+                "Decided",
+                "text/html",
+            ),
+        ),
+        route(
+            GET,
+            "/console.css",
+            Public,
+            console::style,
+            Operation::new("style", "What the pages look like").answers_with(
+                200,
+                "A style sheet",
+                "text/css",
+            ),
+        ),
+    ]
+}
+
+/// Which routes there are, and who may call them.
+#[must_use]
+pub fn route_table() -> Vec<RouteInfo> {
+    routes()
+        .into_iter()
+        .map(|Route { method, path, access, .. }| RouteInfo { method, path, access })
+        .collect()
+}
+
+/// The application as a service.
+pub fn router(app: App) -> Router {
+    let mut router = Router::new();
+    for Route { path, handler, .. } in routes() {
+        router = router.route(path, handler);
+    }
+    router
+        .fallback(|| async {
+            ProblemError::new(Code::NotFound, "there is no such route; /openapi.json lists them")
+        })
+        .method_not_allowed_fallback(|| async {
+            ProblemError::new(Code::MethodNotAllowed, "this path has other methods; /openapi.json lists them")
+        })
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(middleware::from_fn_with_state(app.clone(), hosts::check))
+        .with_state(app)
+}

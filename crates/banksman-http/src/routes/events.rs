@@ -1,0 +1,142 @@
+//! `/v1/events` and `/v1/ws`: the audit log as it grows.
+
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
+use axum::http::HeaderMap;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use banksman_core::Principal;
+use banksman_engine::EngineError;
+use banksman_store::{EventQuery, StoredEvent};
+use futures_util::stream;
+use serde::Deserialize;
+use tokio::sync::watch;
+
+use super::Answer;
+use crate::App;
+use crate::access::AnyCaller;
+use crate::body::Params;
+use crate::problem::{Code, ProblemError};
+
+const PAGE: usize = 256;
+const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct EventsParams {
+    since: Option<u64>,
+}
+
+/// Follows the log from a place in it, as far as the caller may see it.
+struct Follower {
+    app: App,
+    query: EventQuery,
+    newest: watch::Receiver<u64>,
+    stopping: watch::Receiver<bool>,
+    page: std::vec::IntoIter<StoredEvent>,
+}
+
+impl Follower {
+    fn new(app: App, caller: &Principal, since: Option<u64>) -> Self {
+        let newest = app.engine.newest_event();
+        let after = since.unwrap_or_else(|| *newest.borrow());
+        let mut query = EventQuery::following(after, PAGE);
+        if !caller.kind.decides() {
+            query.agent = Some(caller.name.clone());
+        }
+        let stopping = app.stopping.clone();
+        Self { app, query, newest, stopping, page: Vec::new().into_iter() }
+    }
+
+    /// The next event; `None` when the server is stopping.
+    async fn next(&mut self) -> Result<Option<StoredEvent>, EngineError> {
+        loop {
+            if let Some(event) = self.page.next() {
+                self.query.after = Some(event.seq);
+                return Ok(Some(event));
+            }
+            // Look at the number before reading, so that what comes in between wakes us again.
+            self.newest.mark_unchanged();
+            let page = self.app.engine.events(self.query.clone()).await?;
+            if !page.is_empty() {
+                self.page = page.into_iter();
+                continue;
+            }
+            tokio::select! {
+                changed = self.newest.changed() => if changed.is_err() { return Ok(None) },
+                _ = self.stopping.wait_for(|stop| *stop) => return Ok(None),
+            }
+        }
+    }
+}
+
+pub(crate) async fn stream(
+    State(app): State<App>,
+    AnyCaller(caller): AnyCaller,
+    Params(params): Params<EventsParams>,
+    headers: HeaderMap,
+) -> Answer {
+    let last_seen = match headers.get("last-event-id") {
+        None => params.since,
+        Some(value) => match value.to_str().ok().and_then(|text| text.parse().ok()) {
+            Some(seq) => Some(seq),
+            None => {
+                return Err(ProblemError::new(
+                    Code::InvalidRequest,
+                    "Last-Event-ID is the number of an event",
+                ));
+            }
+        },
+    };
+    let follower = Follower::new(app, &caller, last_seen);
+    let events = stream::unfold(follower, |mut follower| async move {
+        match follower.next().await {
+            Ok(Some(stored)) => {
+                let event = Event::default().id(stored.seq.to_string()).event(stored.kind).data(stored.body);
+                Some((Ok::<_, Infallible>(event), follower))
+            }
+            Ok(None) => None,
+            Err(error) => {
+                tracing::warn!(%error, "an event stream ended early");
+                None
+            }
+        }
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+}
+
+pub(crate) async fn socket(
+    State(app): State<App>,
+    AnyCaller(caller): AnyCaller,
+    Params(params): Params<EventsParams>,
+    upgrade: WebSocketUpgrade,
+) -> Response {
+    upgrade.on_upgrade(move |socket| follow(socket, app, caller, params.since))
+}
+
+async fn follow(mut socket: WebSocket, app: App, caller: Arc<Principal>, since: Option<u64>) {
+    let mut follower = Follower::new(app, &caller, since);
+    let mut keep_alive = tokio::time::interval(KEEP_ALIVE);
+    loop {
+        let message = tokio::select! {
+            next = follower.next() => match next {
+                Ok(Some(event)) => Message::text(format!(r#"{{"seq":{},"event":{}}}"#, event.seq, event.body)),
+                Ok(None) | Err(_) => break,
+            },
+            // Nothing that a client says here matters, but its going away does.
+            received = socket.recv() => match received {
+                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(_)) => continue,
+            },
+            _ = keep_alive.tick() => Message::Ping(Vec::new().into()),
+        };
+        if socket.send(message).await.is_err() {
+            return;
+        }
+    }
+    let _ = socket.send(Message::Close(None)).await;
+}

@@ -1,0 +1,81 @@
+//! `/v1/grants`, `/v1/freezes`, `/v1/mode`: the house rules.
+
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::IntoResponse;
+use banksman_core::wire::{FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody};
+use banksman_core::{FreezeId, FreezeScope, GrantId};
+
+use super::{Answer, json, ok};
+use crate::App;
+use crate::access::{AdminCaller, AnyCaller, PersonCaller};
+use crate::body::{Body, IdPath};
+use crate::problem::{Code, ProblemError};
+
+pub(crate) async fn grants(State(app): State<App>, PersonCaller(_): PersonCaller) -> Answer {
+    let house = app.engine.house().await?;
+    ok(&List { items: house.grants.iter().map(GrantView::from).collect() })
+}
+
+pub(crate) async fn grant(
+    State(app): State<App>,
+    PersonCaller(person): PersonCaller,
+    Body(body): Body<GrantBody>,
+) -> Answer {
+    let grant = app.engine.grant(&person, body).await?;
+    json(StatusCode::CREATED, &GrantView::from(&grant))
+}
+
+pub(crate) async fn revoke_grant(
+    State(app): State<App>,
+    PersonCaller(person): PersonCaller,
+    IdPath(id): IdPath<GrantId>,
+) -> Answer {
+    app.engine.revoke_grant(&person, id).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(crate) async fn freezes(State(app): State<App>, PersonCaller(_): PersonCaller) -> Answer {
+    let house = app.engine.house().await?;
+    ok(&List { items: house.freezes.iter().map(FreezeView::from).collect() })
+}
+
+pub(crate) async fn freeze(
+    State(app): State<App>,
+    PersonCaller(person): PersonCaller,
+    Body(body): Body<FreezeBody>,
+) -> Answer {
+    let scope = match (body.everything, body.agent, body.tool) {
+        (true, None, None) => FreezeScope::Everything,
+        (false, Some(agent), None) => FreezeScope::Agent(agent),
+        (false, None, Some(tool)) => FreezeScope::Tool(tool),
+        _ => {
+            let detail = "say exactly one of \"everything\": true, \"agent\": NAME, \"tool\": NAME";
+            return Err(ProblemError::new(Code::InvalidRequest, detail));
+        }
+    };
+    let reason = body.reason.unwrap_or_else(|| "no reason given".into());
+    let freeze = app.engine.freeze(&person, scope, reason).await?;
+    json(StatusCode::CREATED, &FreezeView::from(&freeze))
+}
+
+pub(crate) async fn unfreeze(
+    State(app): State<App>,
+    PersonCaller(person): PersonCaller,
+    IdPath(id): IdPath<FreezeId>,
+) -> Answer {
+    app.engine.unfreeze(&person, id).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
+pub(crate) async fn mode(State(app): State<App>, AnyCaller(_): AnyCaller) -> Answer {
+    ok(&ModeBody { mode: app.engine.house().await?.mode })
+}
+
+pub(crate) async fn change_mode(
+    State(app): State<App>,
+    AdminCaller(admin): AdminCaller,
+    Body(body): Body<ModeBody>,
+) -> Answer {
+    ok(&ModeBody { mode: app.engine.change_mode(&admin, body.mode).await? })
+}

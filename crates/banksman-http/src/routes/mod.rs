@@ -1,0 +1,30 @@
+//! The handlers: each reads a request, calls one verb, and writes the answer.
+
+pub(crate) mod actions;
+pub(crate) mod audit;
+pub(crate) mod batches;
+pub(crate) mod decisions;
+pub(crate) mod events;
+pub(crate) mod house;
+pub(crate) mod meta;
+
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+
+use crate::problem::{Code, ProblemError};
+
+pub(crate) type Answer = Result<Response, ProblemError>;
+
+/// A JSON answer.
+pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
+    let body =
+        serde_json::to_vec(value).map_err(|error| ProblemError::new(Code::Internal, error.to_string()))?;
+    Ok((status, [(CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// A JSON answer with status 200.
+pub(crate) fn ok(value: &impl Serialize) -> Answer {
+    json(StatusCode::OK, value)
+}

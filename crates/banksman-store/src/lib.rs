@@ -1,0 +1,20 @@
+//! Where Banksman keeps what must not be lost.
+//!
+//! [`Store`] is the port that the engine writes through; [`sqlite`] implements it for one machine. What every
+//! store has to promise is written at the port and tried by the suite in [`conformance`].
+
+mod credential;
+mod port;
+mod query;
+
+pub mod sqlite;
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+
+pub use credential::Credential;
+pub use port::{
+    AdvancedCase, BatchRecord, Commit, CommitError, Committed, Conflict, Control, ControlChange,
+    IdempotencyKey, NoticeRow, PendingLimits, Store, StoreError, StoredEvent, StoredNotice,
+};
+pub use query::{CaseQuery, EventQuery, Order};

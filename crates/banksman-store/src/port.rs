@@ -1,0 +1,258 @@
+//! The port: what the engine asks of a store, and what a store promises.
+
+use std::sync::Arc;
+
+use banksman_core::audit::Event;
+use banksman_core::{
+    ActionId, BatchId, Case, Digest, Freeze, FreezeId, Grant, GrantId, Mode, Notice, Timestamp, TokenId,
+};
+
+use crate::{CaseQuery, Credential, EventQuery};
+
+/// Keeps actions, audit events and everything else that must survive.
+///
+/// # What a store promises
+///
+/// **Durability.** When [`Store::commit`] answers `Ok`, everything in the commit survives `kill -9` of every
+/// process and loss of power. Answering early costs an approval that was given and forgotten, or worse, an
+/// action that runs twice; so no store may answer before its log is on stable storage.
+///
+/// **Atomicity.** A commit happens whole or not at all: state, audit events, outbox rows. If it cannot record
+/// the event, it does not change the state.
+///
+/// **Isolation.** Commits are serialised. Every guard of a commit is checked against the state that its writes
+/// meet; two commits that guard the same revision cannot both succeed.
+///
+/// **Order.** Audit events get ascending numbers without gaps in the order of commits, and a reader that has
+/// seen number `n` will never find a smaller number appear later.
+///
+/// **Conflicts are answers, not failures.** [`CommitError::Conflict`] means that nothing was written and that
+/// trying again from a fresh read makes sense. [`CommitError::Unavailable`] means that the store could not say
+/// yes; the caller must assume nothing, and in particular must not let an action run.
+#[async_trait::async_trait]
+pub trait Store: Send + Sync + 'static {
+    /// Writes a commit, durably, if all its guards hold.
+    async fn commit(&self, commit: Commit) -> Result<Committed, CommitError>;
+
+    /// One action as it stands.
+    async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError>;
+
+    /// A page of actions.
+    async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError>;
+
+    /// A batch and the ids of its items, in order.
+    async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
+
+    /// What time itself should move on by now, the most overdue first.
+    async fn due(&self, by: Timestamp, limit: usize) -> Result<Vec<ActionId>, StoreError>;
+
+    /// The next moment at which [`Store::due`] will have something new to say.
+    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// Freezes, grants and mode, with the epoch that guards them.
+    async fn control(&self) -> Result<Control, StoreError>;
+
+    /// The credential with this hash of its secret, whether it is still live or not.
+    async fn credential(&self, secret_hash: Digest) -> Result<Option<Credential>, StoreError>;
+
+    /// All credentials, oldest first.
+    async fn credentials(&self) -> Result<Vec<Credential>, StoreError>;
+
+    /// A page of the audit log.
+    async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError>;
+
+    /// The place of the newest audit event; zero if there is none.
+    async fn last_seq(&self) -> Result<u64, StoreError>;
+
+    /// The oldest notices that have not been delivered yet.
+    async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError>;
+
+    /// How many actions wait for people.
+    async fn pending_count(&self) -> Result<u64, StoreError>;
+}
+
+/// Everything that one step of the engine writes, and what has to be true for it.
+#[derive(Debug, Default)]
+pub struct Commit {
+    /// Guard: freezes, grants, mode and credentials are as they were at this epoch.
+    pub control_epoch: Option<u64>,
+    /// Guard: with what is opened here, no more actions are pending than this.
+    pub limits: Option<PendingLimits>,
+    /// New actions. Guard: none of them is joinable with one that is there ([`Conflict::Joinable`]).
+    pub opened: Vec<Arc<Case>>,
+    /// Moved actions. Guard: each is stored at the revision before.
+    pub advanced: Vec<AdvancedCase>,
+    /// A request that may be sent again. Guard: its key is new.
+    pub idempotency: Option<IdempotencyKey>,
+    /// A new batch.
+    pub batch: Option<BatchRecord>,
+    /// Changes to the house rules; any raises the epoch.
+    pub control: Vec<ControlChange>,
+    /// The audit events, in order.
+    pub events: Vec<Event>,
+    /// What people are to be told.
+    pub notices: Vec<NoticeRow>,
+    /// Notices that were delivered and can go.
+    pub settled_notices: Vec<i64>,
+}
+
+/// How many actions may be pending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PendingLimits {
+    /// For each agent.
+    pub per_agent: u64,
+    /// Altogether.
+    pub total: u64,
+}
+
+/// An action after a transition.
+#[derive(Debug)]
+pub struct AdvancedCase {
+    /// The action, at its new revision.
+    pub case: Arc<Case>,
+    /// Whether its submission is new (an edit) and has to be stored too.
+    pub new_submission: bool,
+}
+
+/// Makes a request that is sent twice happen once.
+#[derive(Debug, Clone)]
+pub struct IdempotencyKey {
+    /// Keys belong to the agent that chose them.
+    pub agent: String,
+    /// The key.
+    pub key: String,
+    /// What was asked with it.
+    pub request: Digest,
+    /// What came of it.
+    pub action: ActionId,
+    /// When.
+    pub at: Timestamp,
+}
+
+/// A batch as it was proposed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BatchRecord {
+    /// Its id.
+    pub id: BatchId,
+    /// Who proposed it.
+    pub agent: String,
+    /// When.
+    pub created_at: Timestamp,
+    /// Its items, in order.
+    pub items: Vec<ActionId>,
+}
+
+/// A change to the house rules.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "each variant is what it says")]
+pub enum ControlChange {
+    Freeze(Freeze),
+    Unfreeze(FreezeId),
+    Grant(Grant),
+    RevokeGrant(GrantId),
+    SetMode(Mode),
+    AddCredential(Credential),
+    RevokeCredential { id: TokenId, at: Timestamp },
+}
+
+/// The house rules that can change at any moment and hold at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Control {
+    /// Rises with every change, also of credentials.
+    pub epoch: u64,
+    /// The operating mode.
+    pub mode: Mode,
+    /// Freezes in force.
+    pub freezes: Vec<Freeze>,
+    /// Grants; some may have expired.
+    pub grants: Vec<Grant>,
+}
+
+/// Something that people are to be told.
+#[derive(Debug, Clone, Copy)]
+pub struct NoticeRow {
+    /// About which action.
+    pub action: ActionId,
+    /// What.
+    pub notice: Notice,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// A notice in the outbox.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredNotice {
+    /// Its place in the outbox, to settle it.
+    pub id: i64,
+    /// About which action.
+    pub action: ActionId,
+    /// What ([`Notice::as_str`]).
+    pub notice: String,
+    /// Since when.
+    pub at: Timestamp,
+}
+
+/// An audit event in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredEvent {
+    /// Its place.
+    pub seq: u64,
+    /// Its type, such as `decided`.
+    pub kind: String,
+    /// Its bytes, as they were written.
+    pub body: String,
+}
+
+/// A commit that happened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Committed {
+    /// The place of the newest audit event that everyone can now see.
+    pub last_seq: u64,
+}
+
+/// Why a commit did not happen.
+#[derive(Debug, thiserror::Error)]
+pub enum CommitError {
+    /// A guard did not hold; nothing was written.
+    #[error("conflict: {0:?}")]
+    Conflict(Conflict),
+    /// The store could not say yes.
+    #[error(transparent)]
+    Unavailable(#[from] StoreError),
+}
+
+/// Which guard did not hold.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Conflict {
+    /// The house rules have changed since.
+    ControlMoved,
+    /// This action has moved since, or is not there.
+    CaseMoved(ActionId),
+    /// The same proposal is already waiting, or approved and not yet claimed.
+    Joinable(ActionId),
+    /// The key was used before.
+    IdempotencyKeyUsed {
+        /// For this request.
+        request: Digest,
+        /// With this result.
+        action: ActionId,
+    },
+    /// Too many actions of this agent are pending.
+    TooManyPendingForAgent,
+    /// Too many actions are pending altogether.
+    TooManyPending,
+}
+
+/// A store that cannot be used now.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum StoreError {
+    /// The database failed: disk full, file gone, connection lost.
+    #[error("the store failed: {0}")]
+    Failed(String),
+    /// The store was shut down.
+    #[error("the store is closed")]
+    Closed,
+    /// A row that no version of this program writes.
+    #[error("the store holds something unreadable: {0}")]
+    Corrupt(String),
+}

@@ -1,0 +1,419 @@
+//! One commit inside a transaction: every guard first, then the writes.
+//!
+//! Many commits share a transaction, so one whose guard fails must leave no trace without a rollback. Therefore
+//! no statement that changes anything runs before the last guard, except where the first write is the guard.
+
+use std::collections::HashMap;
+
+use banksman_core::Status;
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
+use super::rows::{action_id, digest};
+use crate::{Conflict, ControlChange};
+
+/// What the writer knows about all that is stored, kept up to date commit by commit.
+#[derive(Default)]
+pub(super) struct Totals {
+    /// How many actions of each agent are pending.
+    pub(super) pending: HashMap<String, u64>,
+    /// How many are pending altogether.
+    pub(super) all_pending: u64,
+    /// The place of the newest audit event.
+    pub(super) last_seq: u64,
+    /// The epoch of the house rules.
+    pub(super) epoch: u64,
+    /// Which agents gained (true) or lost a pending action in the running transaction.
+    journal: Vec<(String, bool)>,
+}
+
+impl Totals {
+    /// Counts what is stored.
+    pub(super) fn load(connection: &Connection) -> rusqlite::Result<Self> {
+        let mut totals = Self::default();
+        let mut statement = connection
+            .prepare("SELECT agent, count(*) FROM actions WHERE status = 'pending' GROUP BY agent")?;
+        let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u64>(1)?)))?;
+        for row in rows {
+            let (agent, count) = row?;
+            totals.all_pending += count;
+            totals.pending.insert(agent, count);
+        }
+        totals.refresh(connection)?;
+        Ok(totals)
+    }
+
+    /// Reads what another process may have written: the command line issues tokens beside the server.
+    pub(super) fn refresh(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        self.epoch =
+            connection.prepare_cached("SELECT epoch FROM control")?.query_row([], |row| row.get(0))?;
+        self.last_seq = connection
+            .prepare_cached("SELECT coalesce(max(seq), 0) FROM audit")?
+            .query_row([], |row| row.get(0))?;
+        Ok(())
+    }
+
+    /// Starts to remember what a transaction changes.
+    pub(super) fn checkpoint(&mut self) {
+        self.journal.clear();
+    }
+
+    /// Takes back what a transaction that failed has changed.
+    pub(super) fn restore(&mut self) {
+        for (agent, began) in std::mem::take(&mut self.journal).into_iter().rev() {
+            if began { self.count_down(&agent) } else { self.count_up(&agent) }
+        }
+    }
+
+    fn of_agent(&self, agent: &str) -> u64 {
+        self.pending.get(agent).copied().unwrap_or(0)
+    }
+
+    fn begin_pending(&mut self, agent: &str) {
+        self.journal.push((agent.to_owned(), true));
+        self.count_up(agent);
+    }
+
+    fn end_pending(&mut self, agent: &str) {
+        self.journal.push((agent.to_owned(), false));
+        self.count_down(agent);
+    }
+
+    fn count_up(&mut self, agent: &str) {
+        self.all_pending += 1;
+        match self.pending.get_mut(agent) {
+            Some(count) => *count += 1,
+            None => {
+                self.pending.insert(agent.to_owned(), 1);
+            }
+        }
+    }
+
+    fn count_down(&mut self, agent: &str) {
+        self.all_pending = self.all_pending.saturating_sub(1);
+        if let Some(count) = self.pending.get_mut(agent) {
+            *count = count.saturating_sub(1);
+            if *count == 0 {
+                self.pending.remove(agent);
+            }
+        }
+    }
+}
+
+/// Why one commit of a transaction did not happen.
+pub(super) enum ApplyError {
+    /// A guard did not hold, and nothing was written.
+    Conflict(Conflict),
+    /// The database failed; the whole transaction is to be rolled back.
+    Sqlite(rusqlite::Error),
+}
+
+impl From<rusqlite::Error> for ApplyError {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sqlite(error)
+    }
+}
+
+/// Applies one commit within the running transaction.
+pub(super) fn apply(
+    connection: &Connection,
+    totals: &mut Totals,
+    commit: &EncodedCommit,
+) -> Result<(), ApplyError> {
+    check_guards(connection, totals, commit)?;
+    for row in &commit.opened {
+        insert_case(connection, row, commit.opened.len() == 1 && commit.idempotency.is_none())?;
+        if row.case.status() == Status::Pending {
+            totals.begin_pending(&row.case.agent);
+        }
+    }
+    for row in &commit.advanced {
+        update_case(connection, totals, row)?;
+    }
+    if let Some(key) = &commit.idempotency {
+        connection
+            .prepare_cached(
+                "INSERT INTO idempotency_keys (agent, key, request, action, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
+            )?
+            .execute(params![key.agent, key.key, key.request.as_bytes(), key.action.to_bytes(), key.at.as_micros()])?;
+    }
+    if let Some(batch) = &commit.batch {
+        connection
+            .prepare_cached("INSERT INTO batches (id, agent, created_at, items) VALUES (?1, ?2, ?3, ?4)")?
+            .execute(params![
+                batch.id.to_bytes(),
+                batch.agent,
+                batch.created_at.as_micros(),
+                item_bytes(&batch.items)
+            ])?;
+    }
+    for change in &commit.control {
+        change_control(connection, change)?;
+    }
+    if !commit.control.is_empty() {
+        totals.epoch += 1;
+        connection.prepare_cached("UPDATE control SET epoch = ?1")?.execute([totals.epoch])?;
+    }
+    for row in &commit.events {
+        totals.last_seq += 1;
+        insert_event(connection, totals.last_seq, row)?;
+    }
+    for notice in &commit.notices {
+        connection
+            .prepare_cached("INSERT INTO outbox (action, notice, at) VALUES (?1, ?2, ?3)")?
+            .execute(params![notice.action.to_bytes(), notice.notice.as_str(), notice.at.as_micros()])?;
+    }
+    for id in &commit.settled_notices {
+        connection.prepare_cached("DELETE FROM outbox WHERE id = ?1")?.execute([id])?;
+    }
+    Ok(())
+}
+
+fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit) -> Result<(), ApplyError> {
+    let conflict = |conflict| Err(ApplyError::Conflict(conflict));
+    if commit.control_epoch.is_some_and(|epoch| epoch != totals.epoch) {
+        return conflict(Conflict::ControlMoved);
+    }
+    if let Some(key) = &commit.idempotency {
+        let used = connection
+            .prepare_cached("SELECT request, action FROM idempotency_keys WHERE agent = ?1 AND key = ?2")?
+            .query_row(params![key.agent, key.key], |row| Ok((digest(row, 0)?, action_id(row, 1)?)))
+            .optional()?;
+        if let Some((request, action)) = used {
+            return conflict(Conflict::IdempotencyKeyUsed { request, action });
+        }
+    }
+    // A single new or moved action is its own guard: its statement runs first and says whether it applied.
+    let many = commit.opened.len() + commit.advanced.len() > 1 || commit.idempotency.is_some();
+    if many {
+        for row in &commit.opened {
+            if let Some(id) = joinable_with(connection, row)? {
+                return conflict(Conflict::Joinable(id));
+            }
+        }
+        for row in &commit.advanced {
+            let found: Option<u64> = connection
+                .prepare_cached("SELECT revision FROM actions WHERE id = ?1")?
+                .query_row([row.case.id.to_bytes()], |stored| stored.get(0))
+                .optional()?;
+            if found != Some(row.case.revision - 1) {
+                return conflict(Conflict::CaseMoved(row.case.id));
+            }
+        }
+    }
+    if let Some(limits) = commit.limits {
+        let held = commit.opened.iter().filter(|row| row.case.status() == Status::Pending);
+        let mut more = 0;
+        let mut agent = None;
+        for row in held {
+            more += 1;
+            agent = Some(&row.case.agent);
+        }
+        if let Some(agent) = agent {
+            // Joining beats the limit: an agent at its limit that asks again is told of what it already asked.
+            let over_agent = totals.of_agent(agent) + more > limits.per_agent;
+            if over_agent || totals.all_pending + more > limits.total {
+                if let [row] = commit.opened.as_slice()
+                    && let Some(id) = joinable_with(connection, row)?
+                {
+                    return conflict(Conflict::Joinable(id));
+                }
+                return conflict(if over_agent {
+                    Conflict::TooManyPendingForAgent
+                } else {
+                    Conflict::TooManyPending
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn joinable_with(
+    connection: &Connection,
+    row: &CaseRow,
+) -> rusqlite::Result<Option<banksman_core::ActionId>> {
+    if !row.case.state.is_joinable() {
+        return Ok(None);
+    }
+    connection
+        .prepare_cached("SELECT id FROM actions WHERE agent = ?1 AND digest = ?2 AND joinable = 1")?
+        .query_row(params![row.case.agent, row.case.submission.digest.as_bytes()], |found| {
+            action_id(found, 0)
+        })
+        .optional()
+}
+
+fn insert_case(connection: &Connection, row: &CaseRow, is_own_guard: bool) -> Result<(), ApplyError> {
+    let case = &row.case;
+    let submission = &case.submission;
+    let inserted = connection
+        .prepare_cached(
+            "INSERT INTO actions (id, agent, owner, tool, tier, status, digest, version, revision, batch, created_at,
+                                  wake_at, joinable, claimed_at, reviews, state)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+             ON CONFLICT (agent, digest) WHERE joinable = 1 DO NOTHING",
+        )?
+        .execute(params![
+            case.id.to_bytes(),
+            case.agent,
+            case.owner,
+            submission.action.tool,
+            submission.verdict.tier.as_str(),
+            case.status().as_str(),
+            submission.digest.as_bytes(),
+            case.version,
+            case.revision,
+            case.batch.map(banksman_core::BatchId::to_bytes),
+            case.created_at.as_micros(),
+            row.wake_at(),
+            case.state.is_joinable(),
+            row.claimed_at(),
+            row.reviews,
+            row.state,
+        ])?;
+    if inserted == 0 {
+        return match joinable_with(connection, row)? {
+            Some(id) if is_own_guard => Err(ApplyError::Conflict(Conflict::Joinable(id))),
+            // Two items of one commit that join each other: the engine refuses that before it comes here.
+            Some(_) | None => Err(ApplyError::Sqlite(rusqlite::Error::StatementChangedRows(0))),
+        };
+    }
+    insert_submission(connection, row)?;
+    Ok(())
+}
+
+fn insert_submission(connection: &Connection, row: &CaseRow) -> rusqlite::Result<()> {
+    if let Some(body) = &row.submission {
+        connection
+            .prepare_cached("INSERT INTO submissions (action, version, body) VALUES (?1, ?2, ?3)")?
+            .execute(params![row.case.id.to_bytes(), row.case.version, body])?;
+    }
+    Ok(())
+}
+
+fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> Result<(), ApplyError> {
+    let case = &row.case;
+    let submission = &case.submission;
+    // The guarded write: only the revision that the transition was computed from may be replaced. The old status
+    // is asked for first, because RETURNING shows only the new one and the counts need both.
+    let was: Option<String> = connection
+        .prepare_cached("SELECT status FROM actions WHERE id = ?1 AND revision = ?2")?
+        .query_row(params![case.id.to_bytes(), case.revision - 1], |found| found.get(0))
+        .optional()?;
+    let Some(was) = was else {
+        return Err(ApplyError::Conflict(Conflict::CaseMoved(case.id)));
+    };
+    connection
+        .prepare_cached(
+            "UPDATE actions SET tier = ?3, status = ?4, digest = ?5, version = ?6, revision = ?7, wake_at = ?8,
+                                joinable = ?9, claimed_at = ?10, reviews = ?11, state = ?12
+             WHERE id = ?1 AND revision = ?2",
+        )?
+        .execute(params![
+            case.id.to_bytes(),
+            case.revision - 1,
+            submission.verdict.tier.as_str(),
+            case.status().as_str(),
+            submission.digest.as_bytes(),
+            case.version,
+            case.revision,
+            row.wake_at(),
+            case.state.is_joinable(),
+            row.claimed_at(),
+            row.reviews,
+            row.state,
+        ])?;
+    insert_submission(connection, row)?;
+    match (was == Status::Pending.as_str(), case.status() == Status::Pending) {
+        (true, false) => totals.end_pending(&case.agent),
+        (false, true) => totals.begin_pending(&case.agent),
+        (true, true) | (false, false) => {}
+    }
+    Ok(())
+}
+
+fn insert_event(connection: &Connection, seq: u64, row: &EventRow) -> rusqlite::Result<()> {
+    let event = &row.event;
+    let action = event.action.as_ref();
+    connection
+        .prepare_cached(
+            "INSERT INTO audit (seq, at, type, actor, action, agent, tool, risk, decision, resolution, body)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        )?
+        .execute(params![
+            seq,
+            event.at.as_micros(),
+            event.fact.type_name(),
+            event.actor.name(),
+            action.map(|about| about.id.to_bytes()),
+            action.map(|about| about.agent.as_str()),
+            action.map(|about| about.tool.as_str()),
+            action.map(|about| about.risk.as_str()),
+            event.fact.decision().map(banksman_core::Decision::as_str),
+            event.is_resolution(),
+            row.body,
+        ])?;
+    Ok(())
+}
+
+fn change_control(connection: &Connection, change: &ControlChange) -> Result<(), ApplyError> {
+    let to_json = |value: serde_json::Result<String>| {
+        value.map_err(|error| ApplyError::Sqlite(rusqlite::Error::ToSqlConversionFailure(Box::new(error))))
+    };
+    match change {
+        ControlChange::Freeze(freeze) => {
+            let body = to_json(serde_json::to_string(freeze))?;
+            connection
+                .prepare_cached("INSERT INTO freezes (id, body) VALUES (?1, ?2)")?
+                .execute(params![freeze.id.to_bytes(), body])?;
+        }
+        ControlChange::Unfreeze(id) => {
+            connection.prepare_cached("DELETE FROM freezes WHERE id = ?1")?.execute([id.to_bytes()])?;
+        }
+        ControlChange::Grant(grant) => {
+            let body = to_json(serde_json::to_string(grant))?;
+            connection
+                .prepare_cached("INSERT INTO grants (id, expires_at, body) VALUES (?1, ?2, ?3)")?
+                .execute(params![grant.id.to_bytes(), grant.expires_at.as_micros(), body])?;
+            // Grants that ended before this one began are no longer of use; the audit log remembers them.
+            connection
+                .prepare_cached("DELETE FROM grants WHERE expires_at <= ?1")?
+                .execute([grant.at.as_micros()])?;
+        }
+        ControlChange::RevokeGrant(id) => {
+            connection.prepare_cached("DELETE FROM grants WHERE id = ?1")?.execute([id.to_bytes()])?;
+        }
+        ControlChange::SetMode(mode) => {
+            connection.prepare_cached("UPDATE control SET mode = ?1")?.execute([mode.as_str()])?;
+        }
+        ControlChange::AddCredential(credential) => {
+            let roles = to_json(serde_json::to_string(&credential.roles))?;
+            connection
+                .prepare_cached(
+                    "INSERT INTO credentials (id, secret_hash, kind, name, owner, roles, created_at, expires_at,
+                                              revoked_at)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                )?
+                .execute(params![
+                    credential.id.to_bytes(),
+                    credential.secret_hash.as_bytes(),
+                    credential.kind.as_str(),
+                    credential.name,
+                    credential.owner,
+                    roles,
+                    credential.created_at.as_micros(),
+                    credential.expires_at.map(banksman_core::Timestamp::as_micros),
+                    credential.revoked_at.map(banksman_core::Timestamp::as_micros),
+                ])?;
+        }
+        ControlChange::RevokeCredential { id, at } => {
+            connection
+                .prepare_cached(
+                    "UPDATE credentials SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
+                )?
+                .execute(params![id.to_bytes(), at.as_micros()])?;
+        }
+    }
+    Ok(())
+}

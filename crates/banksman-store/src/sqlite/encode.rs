@@ -1,0 +1,107 @@
+//! Turning a commit into rows, before the writer thread sees it: whatever can be done beside it, is.
+
+use std::sync::Arc;
+
+use banksman_core::audit::Event;
+use banksman_core::{ActionId, Case, State};
+
+use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, StoreError};
+
+/// A commit, ready to be bound to statements.
+pub(super) struct EncodedCommit {
+    pub(super) control_epoch: Option<u64>,
+    pub(super) limits: Option<PendingLimits>,
+    pub(super) opened: Vec<CaseRow>,
+    pub(super) advanced: Vec<CaseRow>,
+    pub(super) idempotency: Option<IdempotencyKey>,
+    pub(super) batch: Option<BatchRecord>,
+    pub(super) control: Vec<ControlChange>,
+    pub(super) events: Vec<EventRow>,
+    pub(super) notices: Vec<NoticeRow>,
+    pub(super) settled_notices: Vec<i64>,
+}
+
+/// A row of `actions`, and of `submissions` if that is new.
+pub(super) struct CaseRow {
+    pub(super) case: Arc<Case>,
+    pub(super) reviews: String,
+    pub(super) state: String,
+    pub(super) submission: Option<String>,
+}
+
+/// A row of `audit`.
+pub(super) struct EventRow {
+    pub(super) event: Event,
+    pub(super) body: String,
+}
+
+impl EncodedCommit {
+    pub(super) fn of(commit: Commit) -> Result<Self, StoreError> {
+        Ok(Self {
+            control_epoch: commit.control_epoch,
+            limits: commit.limits,
+            opened: commit
+                .opened
+                .into_iter()
+                .map(|case| CaseRow::of(case, true))
+                .collect::<Result<_, _>>()?,
+            advanced: commit
+                .advanced
+                .into_iter()
+                .map(|moved| CaseRow::of(moved.case, moved.new_submission))
+                .collect::<Result<_, _>>()?,
+            idempotency: commit.idempotency,
+            batch: commit.batch,
+            control: commit.control,
+            events: commit.events.into_iter().map(EventRow::of).collect::<Result<_, _>>()?,
+            notices: commit.notices,
+            settled_notices: commit.settled_notices,
+        })
+    }
+}
+
+impl CaseRow {
+    fn of(case: Arc<Case>, new_submission: bool) -> Result<Self, StoreError> {
+        let reviews = if case.reviews.is_empty() { "[]".to_owned() } else { json(&case.reviews)? };
+        let state = json(&case.state)?;
+        let submission = if new_submission { Some(json(&*case.submission)?) } else { None };
+        Ok(Self { case, reviews, state, submission })
+    }
+
+    pub(super) fn claimed_at(&self) -> Option<i64> {
+        match &self.case.state {
+            State::Executing { claim, .. }
+            | State::Succeeded { claim, .. }
+            | State::Failed { claim, .. }
+            | State::Unknown { claim, .. } => Some(claim.at.as_micros()),
+            State::Blocked { .. }
+            | State::Pending { .. }
+            | State::Authorised { .. }
+            | State::Denied { .. }
+            | State::Expired { .. }
+            | State::Cancelled { .. }
+            | State::Lapsed { .. }
+            | State::Revoked { .. } => None,
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<i64> {
+        self.case.state.wakes_at().map(banksman_core::Timestamp::as_micros)
+    }
+}
+
+impl EventRow {
+    fn of(event: Event) -> Result<Self, StoreError> {
+        let body = json(&event)?;
+        Ok(Self { event, body })
+    }
+}
+
+fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// The items of a batch, as the bytes of their ids.
+pub(super) fn item_bytes(items: &[ActionId]) -> Vec<u8> {
+    items.iter().flat_map(|id| id.to_bytes()).collect()
+}

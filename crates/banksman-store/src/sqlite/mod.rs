@@ -1,0 +1,165 @@
+//! SQLite, for one machine: WAL, `synchronous=FULL`, one writer thread that groups commits, readers beside it.
+
+mod apply;
+mod encode;
+mod examine;
+mod read;
+mod rows;
+mod schema;
+mod writer;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
+use rusqlite::{Connection, OpenFlags};
+
+pub use self::examine::{Findings, examine};
+
+use self::encode::EncodedCommit;
+use self::writer::{Writer, failed};
+use crate::{
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
+    StoreError, StoredEvent, StoredNotice,
+};
+
+/// How many idle reading connections are kept.
+const IDLE_READERS: usize = 4;
+
+/// How long to wait for another process that writes, such as `banksman token new` beside the server.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A store in one SQLite file.
+pub struct SqliteStore {
+    writer: Writer,
+    readers: Arc<Readers>,
+}
+
+struct Readers {
+    path: PathBuf,
+    idle: Mutex<Vec<Connection>>,
+}
+
+impl SqliteStore {
+    /// Opens the file, makes it if there is none, and brings its schema up to date.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or written, or is of a newer version than this program.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let mut connection = Connection::open(path).map_err(failed)?;
+        configure(&connection).map_err(failed)?;
+        // FULL: the log is on the disk before a commit is answered. Nothing that was acknowledged is lost.
+        connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+        // A checkpoint in the middle of the traffic costs more fsyncs than it is worth at the default of 4 MB.
+        connection.pragma_update(None, "wal_autocheckpoint", 4000).map_err(failed)?;
+        schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let readers = Arc::new(Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()) });
+        Ok(Self { writer: Writer::start(connection)?, readers })
+    }
+
+    /// Runs a read on a thread where blocking is allowed.
+    async fn read<T: Send + 'static>(
+        &self,
+        query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let readers = Arc::clone(&self.readers);
+        tokio::task::spawn_blocking(move || readers.with(query)).await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+fn configure(connection: &Connection) -> rusqlite::Result<()> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cache_size", -16_000)?;
+    Ok(())
+}
+
+impl Readers {
+    fn with<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let connection = match idle {
+            Some(connection) => connection,
+            None => self.connect().map_err(failed)?,
+        };
+        let answer = query(&connection).map_err(|error| match error {
+            rusqlite::Error::FromSqlConversionFailure(..) => StoreError::Corrupt(error.to_string()),
+            other => failed(other),
+        });
+        // A connection that failed is not trusted again.
+        if answer.is_ok() {
+            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+            if idle.len() < IDLE_READERS {
+                idle.push(connection);
+            }
+        }
+        answer
+    }
+
+    fn connect(&self) -> rusqlite::Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(&self.path, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        connection.pragma_update(None, "query_only", true)?;
+        Ok(connection)
+    }
+}
+
+#[async_trait::async_trait]
+impl Store for SqliteStore {
+    async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
+        self.writer.commit(EncodedCommit::of(commit)?).await
+    }
+
+    async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError> {
+        self.read(move |connection| read::case(connection, id)).await
+    }
+
+    async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
+        self.read(move |connection| read::cases(connection, &query)).await
+    }
+
+    async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
+        self.read(move |connection| read::batch(connection, id)).await
+    }
+
+    async fn due(&self, by: Timestamp, limit: usize) -> Result<Vec<ActionId>, StoreError> {
+        self.read(move |connection| read::due(connection, by, limit)).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.read(read::next_due).await
+    }
+
+    async fn control(&self) -> Result<Control, StoreError> {
+        self.read(read::control).await
+    }
+
+    async fn credential(&self, secret_hash: Digest) -> Result<Option<Credential>, StoreError> {
+        self.read(move |connection| read::credential(connection, secret_hash)).await
+    }
+
+    async fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
+        self.read(read::credentials).await
+    }
+
+    async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError> {
+        self.read(move |connection| read::events(connection, &query)).await
+    }
+
+    async fn last_seq(&self) -> Result<u64, StoreError> {
+        self.read(read::last_seq).await
+    }
+
+    async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {
+        self.read(move |connection| read::notices(connection, limit)).await
+    }
+
+    async fn pending_count(&self) -> Result<u64, StoreError> {
+        self.read(read::pending_count).await
+    }
+}

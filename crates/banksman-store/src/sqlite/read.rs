@@ -1,0 +1,203 @@
+//! Reading, beside the writer: each read sees the newest committed state.
+
+use std::fmt::Write as _;
+
+use banksman_core::{ActionId, BatchId, Case, Digest, Freeze, Grant, Mode, Timestamp};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+
+use super::rows::{self, CASE_COLUMNS, CREDENTIAL_COLUMNS};
+use crate::{BatchRecord, CaseQuery, Control, Credential, EventQuery, Order, StoredEvent, StoredNotice};
+
+pub(super) fn case(connection: &Connection, id: ActionId) -> rusqlite::Result<Option<Case>> {
+    connection
+        .prepare_cached(&format!(
+            "SELECT {CASE_COLUMNS} FROM actions a JOIN submissions s ON s.action = a.id AND s.version = a.version
+             WHERE a.id = ?1"
+        ))?
+        .query_row([id.to_bytes()], rows::case)
+        .optional()
+}
+
+/// The text and the values of a list query. The status stands in the text, because only then can SQLite see that
+/// a partial index applies.
+pub(super) fn cases_sql(query: &CaseQuery) -> (String, Vec<Value>) {
+    let mut values = Vec::new();
+    let mut sql = format!(
+        "SELECT {CASE_COLUMNS} FROM actions a JOIN submissions s ON s.action = a.id AND s.version = a.version WHERE 1"
+    );
+    if let Some(status) = query.status {
+        let _ = write!(sql, " AND a.status = '{}'", status.as_str());
+    }
+    let mut filter = |sql: &mut String, condition: &str, value: Value| {
+        values.push(value);
+        let _ = write!(sql, " AND {condition} ?{}", values.len());
+    };
+    if let Some(tool) = &query.tool {
+        filter(&mut sql, "a.tool =", Value::Text(tool.clone()));
+    }
+    if let Some(agent) = &query.agent {
+        filter(&mut sql, "a.agent =", Value::Text(agent.clone()));
+    }
+    if let Some(tier) = query.tier {
+        filter(&mut sql, "a.tier =", Value::Text(tier.as_str().into()));
+    }
+    let (beyond, direction) = match query.order {
+        Order::Ascending => ("a.id >", "ASC"),
+        Order::Descending => ("a.id <", "DESC"),
+    };
+    if let Some(after) = query.after {
+        filter(&mut sql, beyond, Value::Blob(after.to_bytes().into()));
+    }
+    let _ = write!(sql, " ORDER BY a.id {direction} LIMIT {}", query.limit);
+    (sql, values)
+}
+
+pub(super) fn cases(connection: &Connection, query: &CaseQuery) -> rusqlite::Result<Vec<Case>> {
+    let (sql, values) = cases_sql(query);
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_map(params_from_iter(values), rows::case)?.collect()
+}
+
+pub(super) fn batch(connection: &Connection, id: BatchId) -> rusqlite::Result<Option<BatchRecord>> {
+    connection
+        .prepare_cached("SELECT agent, created_at, items FROM batches WHERE id = ?1")?
+        .query_row([id.to_bytes()], |row| {
+            let items: Vec<u8> = row.get(2)?;
+            let items = items
+                .chunks_exact(16)
+                .filter_map(|bytes| <[u8; 16]>::try_from(bytes).ok())
+                .map(ActionId::from_bytes)
+                .collect();
+            Ok(BatchRecord { id, agent: row.get(0)?, created_at: rows::time(row, 1)?, items })
+        })
+        .optional()
+}
+
+pub(super) const DUE: &str =
+    "SELECT id FROM actions WHERE wake_at IS NOT NULL AND wake_at <= ?1 ORDER BY wake_at LIMIT ?2";
+
+pub(super) fn due(connection: &Connection, by: Timestamp, limit: usize) -> rusqlite::Result<Vec<ActionId>> {
+    let mut statement = connection.prepare_cached(DUE)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    statement.query_map(params![by.as_micros(), limit], |row| rows::action_id(row, 0))?.collect()
+}
+
+pub(super) const NEXT_DUE: &str = "SELECT min(wake_at) FROM actions WHERE wake_at IS NOT NULL";
+
+pub(super) fn next_due(connection: &Connection) -> rusqlite::Result<Option<Timestamp>> {
+    let next: Option<i64> = connection.prepare_cached(NEXT_DUE)?.query_row([], |row| row.get(0))?;
+    Ok(next.map(Timestamp::from_micros))
+}
+
+pub(super) fn control(connection: &Connection) -> rusqlite::Result<Control> {
+    // One transaction, so that the epoch belongs to the lists.
+    let view = connection.unchecked_transaction()?;
+    let (epoch, mode) = view
+        .prepare_cached("SELECT epoch, mode FROM control")?
+        .query_row([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let freezes = view
+        .prepare_cached("SELECT body FROM freezes ORDER BY id")?
+        .query_map([], |row| rows::json::<Freeze>(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let grants = view
+        .prepare_cached("SELECT body FROM grants ORDER BY id")?
+        .query_map([], |row| rows::json::<Grant>(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
+    // The CHECK allows only known modes; if it is none all the same, be strict.
+    let mode = mode.parse().unwrap_or(Mode::Production);
+    Ok(Control { epoch, mode, freezes, grants })
+}
+
+pub(super) fn credential(connection: &Connection, hash: Digest) -> rusqlite::Result<Option<Credential>> {
+    connection
+        .prepare_cached(&format!("SELECT {CREDENTIAL_COLUMNS} FROM credentials WHERE secret_hash = ?1"))?
+        .query_row([hash.as_bytes()], rows::credential)
+        .optional()
+}
+
+pub(super) fn credentials(connection: &Connection) -> rusqlite::Result<Vec<Credential>> {
+    connection
+        .prepare_cached(&format!("SELECT {CREDENTIAL_COLUMNS} FROM credentials ORDER BY id"))?
+        .query_map([], rows::credential)?
+        .collect()
+}
+
+pub(super) fn events_sql(query: &EventQuery) -> (String, Vec<Value>) {
+    let mut values = Vec::new();
+    let mut sql = String::from("SELECT seq, type, body FROM audit WHERE 1");
+    let mut filter = |sql: &mut String, condition: &str, value: Value| {
+        values.push(value);
+        let _ = write!(sql, " AND {condition} ?{}", values.len());
+    };
+    let text = |text: &str| Value::Text(text.to_owned());
+    if query.resolutions_only {
+        sql.push_str(" AND resolution = 1");
+    }
+    if let Some(action) = query.action {
+        filter(&mut sql, "action =", Value::Blob(action.to_bytes().into()));
+    }
+    for (condition, value) in [
+        ("agent =", query.agent.as_deref()),
+        ("type =", query.kind.as_deref()),
+        ("tool =", query.tool.as_deref()),
+        ("risk =", query.risk.map(banksman_core::Risk::as_str)),
+        ("decision =", query.decision.map(banksman_core::Decision::as_str)),
+        ("actor =", query.actor.as_deref()),
+    ] {
+        if let Some(value) = value {
+            filter(&mut sql, condition, text(value));
+        }
+    }
+    if let Some(since) = query.since {
+        filter(&mut sql, "at >=", Value::Integer(since.as_micros()));
+    }
+    if let Some(until) = query.until {
+        filter(&mut sql, "at <", Value::Integer(until.as_micros()));
+    }
+    let (beyond, direction) = match query.order {
+        Order::Ascending => ("seq >", "ASC"),
+        Order::Descending => ("seq <", "DESC"),
+    };
+    if let Some(after) = query.after {
+        filter(&mut sql, beyond, Value::Integer(i64::try_from(after).unwrap_or(i64::MAX)));
+    }
+    let _ = write!(sql, " ORDER BY seq {direction} LIMIT {}", query.limit);
+    (sql, values)
+}
+
+pub(super) fn events(connection: &Connection, query: &EventQuery) -> rusqlite::Result<Vec<StoredEvent>> {
+    let (sql, values) = events_sql(query);
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement
+        .query_map(params_from_iter(values), |row| {
+            Ok(StoredEvent { seq: row.get(0)?, kind: row.get(1)?, body: row.get(2)? })
+        })?
+        .collect()
+}
+
+pub(super) fn last_seq(connection: &Connection) -> rusqlite::Result<u64> {
+    connection.prepare_cached("SELECT coalesce(max(seq), 0) FROM audit")?.query_row([], |row| row.get(0))
+}
+
+pub(super) fn notices(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<StoredNotice>> {
+    let mut statement =
+        connection.prepare_cached("SELECT id, action, notice, at FROM outbox ORDER BY id LIMIT ?1")?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    statement
+        .query_map([limit], |row| {
+            Ok(StoredNotice {
+                id: row.get(0)?,
+                action: rows::action_id(row, 1)?,
+                notice: row.get(2)?,
+                at: rows::time(row, 3)?,
+            })
+        })?
+        .collect()
+}
+
+pub(super) fn pending_count(connection: &Connection) -> rusqlite::Result<u64> {
+    connection
+        .prepare_cached("SELECT count(*) FROM actions WHERE status = 'pending'")?
+        .query_row([], |row| row.get(0))
+}

@@ -1,0 +1,136 @@
+//! The one thread that writes, and groups what comes in at the same time into one fsync.
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::apply::{ApplyError, Totals, apply};
+use super::encode::EncodedCommit;
+use crate::{CommitError, Committed, StoreError};
+
+/// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
+const GROUP: usize = 256;
+
+type Answer = Result<Committed, CommitError>;
+
+struct Job {
+    commit: EncodedCommit,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// The way to the writer thread. Dropping it lets the thread finish what it was given and end.
+pub(super) struct Writer {
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Writer {
+    /// Starts the thread with a connection of its own.
+    pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
+        connection.set_prepared_statement_cache_capacity(64);
+        let totals = Totals::load(&connection).map_err(failed)?;
+        let (jobs, inbox) = channel();
+        let thread = std::thread::Builder::new()
+            .name("sqlite-writer".into())
+            .spawn(move || run(&connection, totals, &inbox))
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    /// Hands a commit over and waits until it is durable or refused.
+    pub(super) async fn commit(&self, commit: EncodedCommit) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
+        jobs.send(Job { commit, answer }).map_err(|_| StoreError::Closed)?;
+        answered.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // Closing the channel ends the loop after the last job; waiting makes sure that the file is closed.
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn run(connection: &Connection, mut totals: Totals, inbox: &Receiver<Job>) {
+    let mut group = Vec::with_capacity(GROUP);
+    while let Ok(first) = inbox.recv() {
+        group.push(first);
+        group.extend(inbox.try_iter().take(GROUP - 1));
+        let answers = match commit_group(connection, &mut totals, &group) {
+            Ok(answers) => answers,
+            // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
+            Err(error) if group.len() > 1 => {
+                tracing::warn!(%error, commits = group.len(), "a grouped commit failed; trying them one by one");
+                group
+                    .iter()
+                    .map(|job| {
+                        let alone = commit_group(connection, &mut totals, std::slice::from_ref(job));
+                        alone.map_or_else(
+                            |error| Err(failed(error).into()),
+                            |mut answers| answers.pop().unwrap_or(Err(StoreError::Closed.into())),
+                        )
+                    })
+                    .collect()
+            }
+            Err(error) => {
+                tracing::error!(%error, "a commit failed");
+                vec![Err(failed(error).into())]
+            }
+        };
+        for (job, answer) in group.drain(..).zip(answers) {
+            // Whoever asked may have gone away; what was committed stays committed.
+            let _ = job.answer.send(answer);
+        }
+    }
+    // A clean end leaves everything in the main file; if this fails, the log is read at the next start.
+    let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+/// Commits a group in one transaction. `Err` means that none of them happened.
+fn commit_group(
+    connection: &Connection,
+    totals: &mut Totals,
+    group: &[Job],
+) -> rusqlite::Result<Vec<Answer>> {
+    totals.checkpoint();
+    match try_commit_group(connection, totals, group) {
+        Ok(answers) => Ok(answers),
+        Err(error) => {
+            // After some errors SQLite has rolled back by itself; then this one fails and that is fine.
+            let _ = connection.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.execute([]));
+            totals.restore();
+            Err(error)
+        }
+    }
+}
+
+fn try_commit_group(
+    connection: &Connection,
+    totals: &mut Totals,
+    group: &[Job],
+) -> rusqlite::Result<Vec<Answer>> {
+    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
+    totals.refresh(connection)?;
+    let mut outcomes = Vec::with_capacity(group.len());
+    for job in group {
+        match apply(connection, totals, &job.commit) {
+            Ok(()) => outcomes.push(Ok(())),
+            Err(ApplyError::Conflict(conflict)) => outcomes.push(Err(CommitError::Conflict(conflict))),
+            Err(ApplyError::Sqlite(error)) => return Err(error),
+        }
+    }
+    connection.prepare_cached("COMMIT")?.execute([])?;
+    let committed = Committed { last_seq: totals.last_seq };
+    Ok(outcomes.into_iter().map(|outcome| outcome.map(|()| committed)).collect())
+}
+
+pub(super) fn failed(error: rusqlite::Error) -> StoreError {
+    StoreError::Failed(error.to_string())
+}

@@ -1,0 +1,1 @@
+//! The stores, tried by the conformance suite.

@@ -1,0 +1,222 @@
+//! What can be typed.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::commands::{approve, audit, cancel, deny, doctor, freeze, modify, pending, serve, show, token};
+use crate::exit::HELP;
+
+/// Where the server listens unless told otherwise.
+pub(crate) const DEFAULT_URL: &str = "http://127.0.0.1:7447";
+
+/// Where the server keeps its data unless told otherwise.
+pub(crate) const DEFAULT_DATA: &str = "./banksman-data";
+
+/// Holds what AI agents want to do until a human gives the signal
+#[derive(Debug, Parser)]
+#[command(name = "banksman", version, after_help = HELP, subcommand_required = false)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+/// What every command understands.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Globals {
+    /// Print the API's JSON, one document, for programs
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// The server's address
+    #[arg(long, global = true, value_name = "URL", env = "BANKSMAN_URL", default_value = DEFAULT_URL)]
+    pub(crate) url: String,
+    /// Your token
+    #[arg(long, global = true, value_name = "TOKEN", env = "BANKSMAN_TOKEN", hide_env_values = true)]
+    pub(crate) token: Option<Secret>,
+    /// The server's data folder
+    #[arg(long, global = true, value_name = "DIR", env = "BANKSMAN_DATA", default_value = DEFAULT_DATA,
+        value_parser = parse_data)]
+    pub(crate) data: PathBuf,
+}
+
+/// BANKSMAN_DATA= in an environment file means unset.
+fn parse_data(text: &str) -> Result<PathBuf, std::convert::Infallible> {
+    Ok(PathBuf::from(if text.is_empty() { DEFAULT_DATA } else { text }))
+}
+
+/// One variant per file in `commands/`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Start the server; it needs no configuration
+    #[command(after_help = HELP)]
+    Serve(serve::Args),
+    /// List what waits for a decision
+    #[command(after_help = HELP)]
+    Pending(pending::Args),
+    /// Show everything about one action
+    #[command(after_help = HELP)]
+    Show(show::Args),
+    /// Let an action run, exactly as shown
+    #[command(after_help = HELP)]
+    Approve(approve::Args),
+    /// Do not let an action run
+    #[command(after_help = HELP)]
+    Deny(deny::Args),
+    /// Let an action run with other arguments
+    #[command(after_help = HELP)]
+    Modify(modify::Args),
+    /// Withdraw an action, or take back its authorisation
+    #[command(after_help = HELP)]
+    Cancel(cancel::Args),
+    /// Stop an agent, a tool or everything, at once
+    #[command(after_help = HELP)]
+    Freeze(freeze::Args),
+    /// Look into the audit log
+    #[command(after_help = HELP)]
+    Audit(audit::Args),
+    /// Issue, list and revoke credentials, on the server's machine
+    #[command(after_help = HELP)]
+    Token(token::Args),
+    /// Check an installation and say what to mend
+    #[command(after_help = HELP)]
+    Doctor(doctor::Args),
+}
+
+/// A secret from the command line: whatever prints arguments does not print it.
+#[derive(Clone)]
+pub(crate) struct Secret(String);
+
+impl Secret {
+    /// The secret itself, for the one place that sends it.
+    pub(crate) fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Secret {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        // A token read from a file into a variable often brings its line end along.
+        Ok(Self(text.trim().to_owned()))
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("[secret]")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    fn parse(line: &str) -> Result<Cli, clap::Error> {
+        Cli::try_parse_from(line.split(' '))
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn global_flags_go_anywhere() {
+        for line in ["banksman --json pending", "banksman pending --json"] {
+            assert!(parse(line).unwrap().globals.json, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_secret_is_not_printed() {
+        let cli = parse("banksman --token tok-secret pending").unwrap();
+        assert!(!format!("{cli:?}").contains("tok-secret"));
+        assert_eq!(cli.globals.token.unwrap().reveal(), "tok-secret");
+    }
+
+    #[test]
+    fn an_empty_data_folder_is_the_default_one() {
+        let cli = Cli::try_parse_from(["banksman", "--data", "", "pending"]).unwrap();
+        assert_eq!(cli.globals.data, PathBuf::from(DEFAULT_DATA));
+    }
+
+    #[test]
+    fn freezing_names_exactly_one_thing() {
+        for line in [
+            "banksman freeze --agent bot",
+            "banksman freeze --tool rm --reason why",
+            "banksman freeze --everything",
+            "banksman freeze list",
+            "banksman freeze lift frz_01J9ZKQ7V8Y3F5T2M6N4P0R1SB",
+        ] {
+            assert!(parse(line).is_ok(), "{line}");
+        }
+        for line in [
+            "banksman freeze",
+            "banksman freeze --reason why",
+            "banksman freeze --agent bot --tool rm",
+            "banksman freeze --everything --agent bot",
+            "banksman freeze lift",
+            "banksman freeze lift bot",
+            "banksman freeze --agent bot list",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn remembering_is_asked_for_on_purpose() {
+        for line in [
+            "banksman approve R1SB",
+            "banksman approve R1SB --remember",
+            "banksman approve R1SB --remember tool --all-sessions --for 90m",
+        ] {
+            assert!(parse(line).is_ok(), "{line}");
+        }
+        for line in [
+            "banksman approve",
+            "banksman approve R1SB --for 8h",
+            "banksman approve R1SB --all-sessions",
+            "banksman approve R1SB --remember everything",
+            "banksman approve R1SB --remember --for ever",
+            "banksman deny R1SB --remember",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn arguments_are_edited_in_one_way_at_a_time() {
+        assert!(parse("banksman modify R1SB").is_ok());
+        assert!(parse("banksman modify R1SB --set amount=5 --set to=\"x\"").is_ok());
+        assert!(parse("banksman modify R1SB --args {}").is_ok());
+        assert!(parse("banksman modify R1SB --args {} --set amount=5").is_err());
+        assert!(parse("banksman modify R1SB --set amount").is_err());
+    }
+
+    #[test]
+    fn audit_queries_are_checked_before_they_are_sent() {
+        assert!(
+            parse("banksman audit query --type decided --decision deny --risk high --since 2h --limit 5")
+                .is_ok()
+        );
+        assert!(parse("banksman audit query --since 2026-11-15T10:00:00Z --until 1d").is_ok());
+        for line in [
+            "banksman audit",
+            "banksman audit query --decision perhaps",
+            "banksman audit query --risk 7",
+            "banksman audit query --since yesterday",
+            "banksman audit query --limit 0",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! `banksman doctor`: looks an installation over and says what to mend.
+
+use std::process::ExitCode;
+
+use banksman_client::{Client, ClientError};
+use serde::Serialize;
+
+use crate::context::Context;
+use crate::display::Visible;
+use crate::exit::Exit;
+use crate::folder::{self, Folder};
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// The policy file, if the server was started with another
+    #[arg(long, value_name = "PATH", env = "BANKSMAN_POLICY")]
+    policy: Option<std::path::PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Report {
+    ok: bool,
+    checks: Vec<Check>,
+}
+
+#[derive(Serialize)]
+struct Check {
+    name: &'static str,
+    ok: bool,
+    detail: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mend: Option<String>,
+}
+
+impl Check {
+    fn good(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { name, ok: true, detail: detail.into(), mend: None }
+    }
+
+    fn bad(name: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { name, ok: false, detail: detail.into(), mend: Some(mend.into()) }
+    }
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
+    let mut checks = folder_checks(args, context);
+    checks.extend(server_checks(context));
+    let report = Report { ok: checks.iter().all(|check| check.ok), checks };
+    if context.globals.json {
+        context.print_json(&report)?;
+    } else {
+        for check in &report.checks {
+            let mark = if check.ok { "ok  " } else { "MEND" };
+            context.print(&format!("{mark}  {:<12} {}\n", check.name, Visible(&check.detail)))?;
+            if let Some(mend) = &check.mend {
+                context.print(&format!("      {:<12} -> {}\n", "", Visible(mend)))?;
+            }
+        }
+        let end = if report.ok { "All is well.\n" } else { "Something needs mending.\n" };
+        context.print(end)?;
+    }
+    Ok(if report.ok { Exit::Done } else { Exit::Failure }.into())
+}
+
+fn folder_checks(args: &Args, context: &Context) -> Vec<Check> {
+    let data = &context.globals.data;
+    let folder = match Folder::open(data) {
+        Ok(folder) => folder,
+        Err(_) => {
+            return vec![Check::bad(
+                "data folder",
+                format!("there is none at {}", data.display()),
+                "start `banksman serve`, or name the folder with --data",
+            )];
+        }
+    };
+    let mut checks = vec![Check::good("data folder", data.display().to_string())];
+    for (name, path) in [("privacy", folder.path().to_owned()), ("signing key", folder.key())] {
+        checks.push(match folder::is_shared(&path) {
+            Ok(false) => Check::good(name, format!("only you can read {}", path.display())),
+            Ok(true) => Check::bad(
+                name,
+                format!("others can read {}", path.display()),
+                format!("chmod go-rwx {}", path.display()),
+            ),
+            Err(error) => {
+                Check::bad(name, format!("{}: {error}", path.display()), "restore it from a backup")
+            }
+        });
+    }
+    checks.push(database_check(&folder));
+    let policy = args.policy.clone().unwrap_or_else(|| folder.policy());
+    checks.push(match folder::read_policy(&policy) {
+        Ok(_) => Check::good("policy", format!("{} can be read", policy.display())),
+        Err(error) => {
+            Check::bad("policy", format!("{error:#}"), "mend the file; the server does not start with it")
+        }
+    });
+    checks
+}
+
+fn database_check(folder: &Folder) -> Check {
+    match banksman_store::sqlite::examine(&folder.database()) {
+        Ok(found) => Check::good(
+            "database",
+            format!(
+                "sound, schema {}, {} actions, {} audit events",
+                found.schema, found.actions, found.events
+            ),
+        ),
+        Err(error) => {
+            Check::bad("database", error.to_string(), "restore it from a backup, and keep the broken file")
+        }
+    }
+}
+
+fn server_checks(context: &Context) -> Vec<Check> {
+    let url = &context.globals.url;
+    let token = context.globals.token.as_ref().map_or("", |token| token.reveal());
+    // Readiness needs no token; a placeholder serves where none was given.
+    let client = match Client::new(url, if token.is_empty() { "none" } else { token }) {
+        Ok(client) => client,
+        Err(error) => return vec![Check::bad("server", error.to_string(), "correct --url or --token")],
+    };
+    let mut checks = vec![match client.ready() {
+        Ok(()) => Check::good("server", format!("{url} is ready")),
+        Err(error) => {
+            return vec![Check::bad(
+                "server",
+                error.to_string(),
+                "start `banksman serve`, or name it with --url",
+            )];
+        }
+    }];
+    if token.is_empty() {
+        checks.push(Check::good("token", "none given, so not tried"));
+        return checks;
+    }
+    checks.push(match client.mode() {
+        Ok(mode) => Check::good("token", format!("accepted; the mode is {}", mode.mode)),
+        Err(ClientError::Problem(problem)) if problem.status == 401 => Check::bad(
+            "token",
+            "the server does not accept it",
+            "banksman token new --kind reviewer --name you",
+        ),
+        Err(error) => Check::bad("token", error.to_string(), "see the server's log"),
+    });
+    checks
+}

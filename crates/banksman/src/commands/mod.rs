@@ -1,0 +1,40 @@
+//! One file per command: its arguments, and `run`.
+
+use std::process::ExitCode;
+
+use crate::cli::Command;
+use crate::context::Context;
+
+pub(crate) mod next;
+pub(crate) mod serve;
+
+pub(crate) mod pending;
+pub(crate) mod show;
+
+pub(crate) mod approve;
+pub(crate) mod deny;
+pub(crate) mod modify;
+
+pub(crate) mod cancel;
+pub(crate) mod freeze;
+
+pub(crate) mod audit;
+pub(crate) mod doctor;
+pub(crate) mod token;
+
+/// Runs a command; an error is reported, and given its exit code, by [`crate::exit::report`].
+pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Serve(args) => serve::run(&args, context),
+        Command::Pending(args) => pending::run(&args, context),
+        Command::Show(args) => show::run(&args, context),
+        Command::Approve(args) => approve::run(&args, context),
+        Command::Deny(args) => deny::run(&args, context),
+        Command::Modify(args) => modify::run(&args, context),
+        Command::Cancel(args) => cancel::run(&args, context),
+        Command::Freeze(args) => freeze::run(&args, context),
+        Command::Audit(args) => audit::run(&args, context),
+        Command::Token(args) => token::run(&args, context),
+        Command::Doctor(args) => doctor::run(&args, context),
+    }
+}

@@ -1,0 +1,26 @@
+//! `banksman` alone: what to do next.
+
+use std::process::ExitCode;
+
+use crate::context::Context;
+use crate::exit::Exit;
+
+const TEXT: &str = "\
+Banksman holds what AI agents want to do until a human gives the signal.
+
+What to do next:
+  banksman serve            start the server; it prints a command to try
+  banksman pending          see what waits for a decision
+  banksman show ID          see everything about one action
+  banksman approve ID       let it run, exactly as shown
+  banksman deny ID          do not
+  banksman freeze --everything
+                            stop all agents, at once
+
+`banksman help` lists all commands.
+";
+
+pub(crate) fn run(context: &Context) -> anyhow::Result<ExitCode> {
+    context.remark(TEXT)?;
+    Ok(Exit::Done.into())
+}

@@ -1,0 +1,199 @@
+//! `banksman serve`: the server, with nothing to configure.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use banksman_core::{Actor, PrincipalKind};
+use banksman_engine::{Engine, EngineConfig, LogSink, NewToken, SystemClock};
+use banksman_http::{App, Hosts};
+use serde::Serialize;
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+
+use crate::context::Context;
+use crate::exit::{Exit, stop};
+use crate::folder::{Folder, read_policy};
+
+/// How long requests that are under way may take once the server is told to stop.
+const GRACE: Duration = Duration::from_secs(10);
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Where to listen
+    #[arg(long, value_name = "ADDR", env = "BANKSMAN_LISTEN", default_value = "127.0.0.1:7447")]
+    listen: SocketAddr,
+    /// Where to keep data instead of DATA/banksman.db (this version knows only the embedded database)
+    #[arg(long, value_name = "URL", env = "BANKSMAN_DATABASE", hide_env_values = true)]
+    database: Option<String>,
+    /// The policy file [default: DATA/policy.yaml]
+    #[arg(long, value_name = "PATH", env = "BANKSMAN_POLICY")]
+    policy: Option<PathBuf>,
+    /// Another name that this server is reached by; may be given several times
+    #[arg(long, value_name = "NAME")]
+    allow_host: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
+    if args.database.as_deref().is_some_and(|url| !url.is_empty()) {
+        return Err(stop(
+            Exit::Usage,
+            "--database: this version keeps its data in the folder given by --data only",
+        ));
+    }
+    start_log();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(serve(args, context))?;
+    // Reads that still run on other threads do not hold up the end.
+    runtime.shutdown_timeout(Duration::from_secs(1));
+    Ok(Exit::Done.into())
+}
+
+fn start_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_env("BANKSMAN_LOG")
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+}
+
+/// What a new installation gets, shown once.
+#[derive(Serialize)]
+struct Welcome {
+    url: String,
+    data: PathBuf,
+    policy: PathBuf,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<FirstStart>,
+}
+
+#[derive(Serialize)]
+struct FirstStart {
+    reviewer_token: String,
+    agent_token: String,
+    sign_in_link: String,
+}
+
+async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
+    let folder = Folder::open_or_create(&context.globals.data)?;
+    let _lock = folder.lock()?;
+    let is_new = folder.is_new();
+    let policy_path = match &args.policy {
+        Some(path) => path.clone(),
+        None => folder.ensure_policy()?,
+    };
+    let policy = read_policy(&policy_path)?;
+    let store = folder.store()?;
+    let engine = Engine::new(
+        store,
+        Box::new(policy.clone()),
+        Arc::new(SystemClock),
+        folder.signer()?,
+        EngineConfig::default(),
+    )
+    .await?;
+    engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;
+
+    let listener = TcpListener::bind(args.listen)
+        .await
+        .with_context(|| format!("cannot listen on {}: is another server running there?", args.listen))?;
+    let address = listener.local_addr()?;
+    let (stop, stopping) = watch::channel(false);
+    let app = App::new(Arc::clone(&engine), Hosts::of(address, &args.allow_host), stopping.clone());
+    let url = format!("http://{address}");
+    let first = if is_new { Some(first_start(&engine, &app, &url).await?) } else { None };
+    welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
+
+    let workers = engine.start_workers(Arc::new(LogSink));
+    let mut server = tokio::spawn(banksman_http::serve(listener, app, stopping));
+    let ended = tokio::select! {
+        ended = &mut server => Some(ended),
+        () = told_to_stop() => None,
+    };
+    let _ = stop.send(true);
+    match ended {
+        Some(ended) => ended??,
+        None => match tokio::time::timeout(GRACE, server).await {
+            Ok(ended) => ended??,
+            Err(_) => tracing::warn!("some requests did not finish in time"),
+        },
+    }
+    for worker in workers {
+        worker.abort();
+        let _ = worker.await;
+    }
+    tracing::info!("stopped");
+    Ok(())
+}
+
+async fn told_to_stop() {
+    let (Ok(mut interrupt), Ok(mut terminate)) =
+        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+    else {
+        // Without signals the server can only be killed, which it survives.
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}
+
+/// The person who installs it. All their credentials carry one name, so that they never count as two people.
+fn operator() -> String {
+    let user = std::env::var("USER").unwrap_or_default();
+    let plain = !user.is_empty() && user.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if plain && user != "agent" { user } else { "operator".into() }
+}
+
+async fn first_start(engine: &Engine, app: &App, url: &str) -> anyhow::Result<FirstStart> {
+    let token = |kind, name: String| NewToken { kind, name, owner: None, roles: Vec::new(), lifetime: None };
+    let reviewer = engine.issue_token(token(PrincipalKind::Reviewer, operator()), Actor::Operator).await?;
+    let agent = engine.issue_token(token(PrincipalKind::Agent, "agent".into()), Actor::Operator).await?;
+    let code = app.sign_in_code(&operator())?;
+    Ok(FirstStart {
+        reviewer_token: reviewer.secret,
+        agent_token: agent.secret,
+        sign_in_link: format!("{url}/sign-in?code={code}"),
+    })
+}
+
+fn welcome(context: &Context, welcome: &Welcome) -> anyhow::Result<()> {
+    if context.globals.json {
+        return context.print_json(welcome);
+    }
+    let Welcome { url, data, policy, first } = welcome;
+    let mut text =
+        format!("Banksman listens on {url}\n  data    {}\n  policy  {}\n", data.display(), policy.display());
+    if let Some(FirstStart { reviewer_token, agent_token, sign_in_link }) = first {
+        let banksman = program();
+        text.push_str(&format!(
+            "\nNew here. These are shown only this once:\n\
+             \x20 reviewer token  {reviewer_token}\n\
+             \x20 agent token     {agent_token}\n\
+             \x20 sign-in link    {sign_in_link}\n\
+             \x20                 (works once, within 15 minutes)\n\
+             \n\
+             Try it. As the agent, ask for something; it will be held:\n\
+             \n\
+             \x20 curl -s {url}/v1/actions -H 'Authorization: Bearer {agent_token}' \\\n\
+             \x20   -d '{{\"tool\": \"send_email\", \"args\": {{\"to\": \"ada@example.com\", \"subject\": \"Hello\"}}}}'\n\
+             \n\
+             As the reviewer, in another terminal, look and decide:\n\
+             \n\
+             \x20 export BANKSMAN_TOKEN={reviewer_token} BANKSMAN_URL={url}\n\
+             \x20 {banksman} pending\n\
+             \x20 {banksman} approve ID\n"
+        ));
+    }
+    context.print(&text)
+}
+
+/// How the user called this program, so that the commands shown can be pasted.
+fn program() -> String {
+    let called = std::env::args().next().unwrap_or_default();
+    let plain = Path::new(&called).file_name().is_some() && !called.contains(char::is_whitespace);
+    if plain { called } else { "banksman".into() }
+}

@@ -1,0 +1,207 @@
+//! The data folder: the database, the signing key, the policy, and the lock of the one server that uses it.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, bail};
+use banksman_engine::{Engine, EngineConfig, PolicyTable, Signer, SystemClock};
+use banksman_store::sqlite::SqliteStore;
+
+use crate::exit::{Exit, stop};
+
+pub(crate) struct Folder {
+    path: PathBuf,
+}
+
+/// Held by the server that runs on a folder; gone with its process, however that ends.
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Folder {
+    /// The folder, made if there is none. Nobody else may look inside.
+    pub(crate) fn open_or_create(path: &Path) -> anyhow::Result<Self> {
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(path)
+            .with_context(|| format!("cannot make the data folder {}", path.display()))?;
+        Ok(Self { path: path.to_owned() })
+    }
+
+    /// A folder that a server has already made.
+    pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
+        if !path.join("banksman.db").exists() {
+            return Err(stop(
+                Exit::NotFound,
+                format!(
+                    "there is no Banksman data in {}: start `banksman serve` there first, or name its folder with --data",
+                    path.display()
+                ),
+            ));
+        }
+        Ok(Self { path: path.to_owned() })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path.join("banksman.db")
+    }
+
+    pub(crate) fn key(&self) -> PathBuf {
+        self.path.join("signing.key")
+    }
+
+    pub(crate) fn policy(&self) -> PathBuf {
+        self.path.join("policy.yaml")
+    }
+
+    /// Whether a server has used this folder before.
+    pub(crate) fn is_new(&self) -> bool {
+        !self.database().exists()
+    }
+
+    /// Makes sure that no second server writes here.
+    pub(crate) fn lock(&self) -> anyhow::Result<Lock> {
+        let path = self.path.join("serve.lock");
+        let file = private()
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .with_context(|| format!("cannot open {}", path.display()))?;
+        match rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(Lock { _file: file }),
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                bail!("another `banksman serve` is already running on {}", self.path.display())
+            }
+            Err(error) => Err(error).with_context(|| format!("cannot lock {}", path.display())),
+        }
+    }
+
+    /// The key that authorisations are signed with, made if there is none.
+    pub(crate) fn signer(&self) -> anyhow::Result<Signer> {
+        let path = self.key();
+        match fs::read(&path) {
+            Ok(bytes) => {
+                let secret: [u8; 32] = bytes
+                    .try_into()
+                    .map_err(|_| anyhow::anyhow!("{} is not a signing key of 32 bytes", path.display()))?;
+                Ok(Signer::new(&secret))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let mut secret = [0u8; 32];
+                getrandom::fill(&mut secret).map_err(|error| anyhow::anyhow!("no entropy: {error}"))?;
+                write_new(&path, &secret)?;
+                Ok(Signer::new(&secret))
+            }
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    /// Writes the default policy if there is none.
+    pub(crate) fn ensure_policy(&self) -> anyhow::Result<PathBuf> {
+        let path = self.policy();
+        if !path.exists() {
+            write_new(&path, PolicyTable::DEFAULT.as_bytes())?;
+        }
+        Ok(path)
+    }
+
+    /// The database in this folder.
+    pub(crate) fn store(&self) -> anyhow::Result<Arc<SqliteStore>> {
+        let path = self.database();
+        if !path.exists() {
+            // SQLite would make the file readable to everyone that the umask allows.
+            private()
+                .create(true)
+                .truncate(false)
+                .open(&path)
+                .with_context(|| format!("cannot make {}", path.display()))?;
+        }
+        let store = SqliteStore::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+        Ok(Arc::new(store))
+    }
+
+    /// An engine over this folder, without workers, beside a server or without one.
+    pub(crate) async fn engine(&self) -> anyhow::Result<Arc<Engine>> {
+        let policy = PolicyTable::parse(PolicyTable::DEFAULT)?;
+        let engine = Engine::new(
+            self.store()?,
+            Box::new(policy),
+            Arc::new(SystemClock),
+            self.signer()?,
+            EngineConfig::default(),
+        );
+        Ok(engine.await?)
+    }
+}
+
+/// Reads a policy file; a policy that cannot be read is no policy.
+pub(crate) fn read_policy(path: &Path) -> anyhow::Result<PolicyTable> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read the policy {}", path.display()))?;
+    PolicyTable::parse(&text)
+        .map_err(|error| stop(Exit::Usage, format!("the policy {} cannot be used:\n{error}", path.display())))
+}
+
+fn private() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).mode(0o600);
+    options
+}
+
+/// Writes a new file that survives a crash right afterwards.
+fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
+    let mut file =
+        private().create_new(true).open(path).with_context(|| format!("cannot make {}", path.display()))?;
+    file.write_all(bytes)
+        .and_then(|()| file.sync_all())
+        .with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Whether others than the owner may read a file.
+pub(crate) fn is_shared(path: &Path) -> std::io::Result<bool> {
+    Ok(fs::metadata(path)?.permissions().mode() & 0o077 != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn everything_in_it_is_private() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open_or_create(&parent.path().join("data")).unwrap();
+        folder.signer().unwrap();
+        folder.ensure_policy().unwrap();
+        folder.store().unwrap();
+        for path in [folder.path().to_owned(), folder.key(), folder.policy(), folder.database()] {
+            assert!(!is_shared(&path).unwrap(), "{}", path.display());
+        }
+    }
+
+    #[test]
+    fn one_server_at_a_time() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open_or_create(parent.path()).unwrap();
+        let lock = folder.lock().unwrap();
+        assert!(folder.lock().is_err());
+        drop(lock);
+        assert!(folder.lock().is_ok());
+    }
+
+    #[test]
+    fn the_key_stays_the_same() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open_or_create(parent.path()).unwrap();
+        assert_eq!(folder.signer().unwrap().jwks(), folder.signer().unwrap().jwks());
+        fs::write(folder.key(), b"short").unwrap();
+        assert!(folder.signer().is_err());
+    }
+}

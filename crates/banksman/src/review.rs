@@ -1,0 +1,251 @@
+//! What approving, denying and editing have in common: look, show, ask, send, say what came of it.
+
+use std::process::ExitCode;
+
+use banksman_client::Client;
+use banksman_core::wire::{ActionView, DecisionRequest};
+use banksman_core::{Decision, Digest, Status, action_digest};
+
+use crate::context::Context;
+use crate::display::Visible;
+use crate::exit::{Exit, stop};
+use crate::select;
+use crate::sheet::Sheet;
+use crate::span;
+
+/// An action that is about to be decided, as it was fetched.
+pub(crate) struct Review<'a> {
+    context: &'a Context,
+    client: Client,
+    pub(crate) action: ActionView,
+}
+
+/// Whether to ask before sending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Confirmation {
+    /// Ask, if someone is there to answer.
+    Ask,
+    /// The command line has said yes already.
+    Given,
+}
+
+impl<'a> Review<'a> {
+    /// Fetches the action that is meant.
+    pub(crate) fn open(context: &'a Context, wanted: &str) -> anyhow::Result<Self> {
+        let client = context.client()?;
+        let id = select::resolve(&client, wanted)?;
+        let action = client.action(id)?;
+        check_digest(&action)?;
+        Ok(Self { context, client, action })
+    }
+
+    /// Shows what is going to be decided.
+    pub(crate) fn show(&self, heading: &'static str) -> anyhow::Result<()> {
+        self.context.remark(&summary(heading, &self.action, self.context))
+    }
+
+    /// A decision on exactly what was shown.
+    pub(crate) fn request(&self, decision: Decision) -> DecisionRequest {
+        DecisionRequest {
+            decision,
+            version: self.action.version,
+            digest: self.action.digest,
+            reason: None,
+            args: None,
+            message: None,
+            remember: None,
+        }
+    }
+
+    /// Asks what is left to ask, sends the decision and says what came of it.
+    pub(crate) fn finish(
+        &self,
+        mut request: DecisionRequest,
+        confirmation: Confirmation,
+        question: &str,
+    ) -> anyhow::Result<ExitCode> {
+        // What is no longer pending is not asked about: the server says precisely why it is too late.
+        if self.action.status == Status::Pending && self.context.can_ask() {
+            if self.action.verdict.require_reason && request.reason.is_none() {
+                let reason = self.context.ask("Policy asks for a reason:")?;
+                request.reason = Some(reason).filter(|reason| !reason.is_empty());
+            }
+            if confirmation == Confirmation::Ask && !self.context.confirm(question)? {
+                return Err(stop(Exit::Failure, "nothing was sent"));
+            }
+        }
+        let decided = self.client.decide(self.action.id, &request)?;
+        if self.context.globals.json {
+            self.context.print_json(&decided)?;
+        } else {
+            self.context
+                .print(&format!("{}\n", Visible(&result(request.decision, &decided, self.context))))?;
+        }
+        Ok(Exit::Done.into())
+    }
+}
+
+/// What a reviewer sees is what executes: the digest that a decision names has to be that of what was shown,
+/// whatever the server, or something between it and us, says.
+fn check_digest(action: &ActionView) -> anyhow::Result<()> {
+    let shown = action_digest(&action.tool, action.kind, &action.args);
+    if shown == action.digest {
+        return Ok(());
+    }
+    Err(stop(
+        Exit::Failure,
+        format!(
+            "the server's digest {} is not that of the arguments it sent, {shown}: not deciding",
+            action.digest
+        ),
+    ))
+}
+
+/// What is going to be decided, in short.
+fn summary(heading: &'static str, action: &ActionView, context: &Context) -> String {
+    let mut sheet = Sheet::new(context.screen);
+    sheet.section(heading);
+    sheet.field("action", &format!("{} (version {})", action.id, action.version));
+    sheet.field("agent", &action.agent);
+    sheet.field("tool", &format!("{} ({})", action.tool, action.kind));
+    sheet.risk("risk", action.verdict.risk);
+    sheet.field("rule", &action.verdict.rule);
+    for finding in &action.assessment.findings {
+        sheet.field("", &format!("{} ({})", finding.reason, finding.level));
+    }
+    sheet.field("digest", &short_digest(action.digest));
+    if let Some(at) = action.expires_at.filter(|_| action.status == Status::Pending) {
+        sheet.field("expires", &span::relative(context.now, at));
+    }
+    if action.status != Status::Pending {
+        sheet.field("status", action.status.as_str());
+    }
+    sheet.field("arguments", "exactly these:");
+    sheet.json(&action.args);
+    sheet.into_text() + "\n"
+}
+
+/// Enough of a digest to compare by eye.
+pub(crate) fn short_digest(digest: Digest) -> String {
+    let text = digest.to_string();
+    format!("{}…", text.get(..19).unwrap_or(&text))
+}
+
+/// How many people have approved the current version, and how many it takes.
+pub(crate) struct Progress {
+    pub(crate) given: usize,
+    pub(crate) needed: usize,
+}
+
+impl Progress {
+    pub(crate) fn of(action: &ActionView) -> Self {
+        let mut people: Vec<&str> = action
+            .votes
+            .iter()
+            .filter(|vote| vote.version == action.version && vote.decision.approves())
+            .map(|vote| vote.by.as_str())
+            .collect();
+        people.sort_unstable();
+        people.dedup();
+        let needed = usize::try_from(action.verdict.quorum.count()).unwrap_or(usize::MAX);
+        Self { given: people.len(), needed }
+    }
+}
+
+/// What came of a decision, in a sentence.
+fn result(decision: Decision, action: &ActionView, context: &Context) -> String {
+    let Progress { given, needed } = Progress::of(action);
+    let edited = if decision == Decision::Modify { ", with your arguments" } else { "" };
+    match action.status {
+        Status::Authorised => {
+            let until = action.expires_at.map(|at| format!(" if it is claimed {}", before(context, at)));
+            format!("Approved: {} may run once{edited}{}.", action.tool, until.unwrap_or_default())
+        }
+        Status::Pending if decision == Decision::Modify => format!(
+            "Your version is recorded as version {} and is held again: {given} of {needed} approvals.",
+            action.version
+        ),
+        Status::Pending => format!("Recorded: {given} of {needed} approvals; the action stays held."),
+        Status::Denied if decision == Decision::Respond => "Denied; the agent gets your message.".into(),
+        Status::Denied => "Denied.".into(),
+        Status::Blocked
+        | Status::Expired
+        | Status::Cancelled
+        | Status::Executing
+        | Status::Succeeded
+        | Status::Failed
+        | Status::Unknown
+        | Status::Lapsed
+        | Status::Revoked => format!("Recorded; the action is now {}.", action.status),
+    }
+}
+
+fn before(context: &Context, at: banksman_core::Timestamp) -> String {
+    format!("within {}", span::span(at.since(context.now)))
+}
+
+/// How to decide, for whoever reads a page about the action.
+pub(crate) fn commands(sheet: &mut Sheet, id: banksman_core::ActionId) {
+    sheet.verbatim(&format!("banksman approve {id}"));
+    sheet.verbatim(&format!("banksman deny {id} --reason TEXT"));
+    sheet.verbatim(&format!("banksman deny {id} --message TEXT"));
+    sheet.verbatim(&format!("banksman modify {id}"));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn a_digest_of_something_else_is_noticed() {
+        let mut action = sample::action();
+        assert!(check_digest(&action).is_ok());
+        action.args = sample::json(r#"{"amount":1}"#);
+        assert!(check_digest(&action).unwrap_err().to_string().contains("not deciding"));
+    }
+
+    #[test]
+    fn the_summary_shows_what_would_run() {
+        let text = summary("Approve?", &sample::action(), &sample::context());
+        for expected in [
+            "Approve?\n",
+            "act_01J9",
+            "process_refund (tool)",
+            "high",
+            "refunds",
+            "  | {\n",
+            "\"amount\": 899",
+        ] {
+            assert!(text.contains(expected), "{expected} in {text}");
+        }
+        assert!(text.contains("expires     in 4 min"), "{text}");
+    }
+
+    #[test]
+    fn what_came_of_it_is_said_in_a_sentence() {
+        let context = sample::context();
+        let mut action = sample::action();
+        assert_eq!(
+            result(Decision::Approve, &action, &context),
+            "Recorded: 1 of 2 approvals; the action stays held."
+        );
+        action.status = Status::Authorised;
+        assert_eq!(
+            result(Decision::Modify, &action, &context),
+            "Approved: process_refund may run once, with your arguments if it is claimed within 4 min."
+        );
+        action.status = Status::Denied;
+        assert_eq!(result(Decision::Respond, &action, &context), "Denied; the agent gets your message.");
+    }
+
+    #[test]
+    fn only_different_people_on_this_version_count() {
+        let mut action = sample::action();
+        let first = action.votes[0].clone();
+        action.votes.push(first.clone());
+        assert_eq!(Progress::of(&action).given, 1);
+        action.version = 2;
+        assert_eq!(Progress::of(&action).given, 0);
+    }
+}
