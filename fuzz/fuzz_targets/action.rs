@@ -13,7 +13,8 @@ fuzz_target!(|bytes: &[u8]| {
     let digest = action.digest();
 
     // The same proposal, spelled canonically.
-    let again = Action::from_json(canonical.to_json().expect("a canonical text reads back")).expect("and is an action");
+    let again = Action::from_json(canonical.to_json().expect("a canonical text reads back"))
+        .expect("and is an action");
     assert_eq!(again, action);
     assert_eq!(again.digest(), digest);
 

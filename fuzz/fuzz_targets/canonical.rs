@@ -15,7 +15,8 @@ fuzz_target!(|bytes: &[u8]| {
     // What goes on to other readers must be JSON to them too, as it came and as it is kept.
     serde_json::from_slice::<&RawValue>(bytes).expect("serde_json reads what we accept");
     let kept: CanonicalJson =
-        serde_json::from_str(&serde_json::to_string(&canonical).expect("it serialises")).expect("it is stored and read");
+        serde_json::from_str(&serde_json::to_string(&canonical).expect("it serialises"))
+            .expect("it is stored and read");
     assert_eq!(kept, canonical);
     no_key_twice(&value);
 });

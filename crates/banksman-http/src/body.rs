@@ -1,8 +1,8 @@
 //! Reading request bodies: strictly, and with errors that help.
 
 use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, PathRejection, QueryRejection};
-use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::extract::rejection::{BytesRejection, FormRejection, PathRejection, QueryRejection};
+use axum::extract::{Form, FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use banksman_core::json::{self, Json};
 use serde::de::DeserializeOwned;
@@ -39,17 +39,34 @@ impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     }
 }
 
+/// A form that a browser sent.
+pub(crate) struct FormBody<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequest<App> for FormBody<T> {
+    type Rejection = ProblemError;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Self::Rejection> {
+        let form: Result<Form<T>, FormRejection> = Form::from_request(request, app).await;
+        form.map(|form| Self(form.0)).map_err(|rejection| match rejection {
+            FormRejection::BytesRejection(rejection) => unreadable(rejection),
+            other => ProblemError::new(Code::InvalidRequest, other.body_text()),
+        })
+    }
+}
+
 async fn bytes(request: Request, app: &App) -> Result<Bytes, ProblemError> {
-    Bytes::from_request(request, app).await.map_err(|rejection| match rejection {
-        BytesRejection::FailedToBufferBody(inner) => {
-            if inner.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE {
-                ProblemError::new(Code::BodyTooLarge, "a request has at most 1 MiB")
-            } else {
-                ProblemError::new(Code::InvalidRequest, "the body could not be read")
-            }
+    Bytes::from_request(request, app).await.map_err(unreadable)
+}
+
+fn unreadable(rejection: BytesRejection) -> ProblemError {
+    match rejection {
+        BytesRejection::FailedToBufferBody(inner)
+            if inner.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE =>
+        {
+            ProblemError::new(Code::BodyTooLarge, "a request has at most 1 MiB")
         }
         _ => ProblemError::new(Code::InvalidRequest, "the body could not be read"),
-    })
+    }
 }
 
 fn strict(bytes: &[u8]) -> Result<Json, ProblemError> {

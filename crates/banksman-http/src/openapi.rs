@@ -1,18 +1,23 @@
 //! The OpenAPI document, made from the list of routes.
 
+use std::collections::BTreeMap;
+
 use axum::http::Method;
 use banksman_core::wire::Problem;
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{Object, Schema, Type};
-use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::security::{
+    ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
+};
 use utoipa::openapi::{
     ComponentsBuilder, Content, InfoBuilder, LicenseBuilder, OpenApiBuilder, PathsBuilder, Ref, RefOr,
-    Required, ResponseBuilder,
+    Required, Response, ResponseBuilder,
 };
 use utoipa::{PartialSchema, ToSchema};
 
 use crate::Access;
+use crate::console::COOKIE_NAME;
 use crate::problem::Code;
 use crate::router::{Route, routes};
 
@@ -23,7 +28,7 @@ pub(crate) struct Operation {
     id: &'static str,
     summary: &'static str,
     parameters: Vec<Parameter>,
-    request: Option<RefOr<Schema>>,
+    request: Option<(&'static str, RefOr<Schema>)>,
     answers: Vec<Answer>,
     failures: Vec<Code>,
     schemas: Vec<Named>,
@@ -71,7 +76,12 @@ impl Operation {
     }
 
     pub(crate) fn takes<T: ToSchema>(mut self) -> Self {
-        self.request = Some(self.reference::<T>());
+        self.request = Some(("application/json", self.reference::<T>()));
+        self
+    }
+
+    pub(crate) fn takes_form<T: ToSchema>(mut self) -> Self {
+        self.request = Some(("application/x-www-form-urlencoded", self.reference::<T>()));
         self
     }
 
@@ -91,8 +101,8 @@ impl Operation {
         self
     }
 
-    pub(crate) fn answers_nothing(mut self) -> Self {
-        self.answers.push(Answer { status: 204, description: "Done", content: None });
+    pub(crate) fn answers_nothing(mut self, status: u16, description: &'static str) -> Self {
+        self.answers.push(Answer { status, description, content: None });
         self
     }
 
@@ -125,11 +135,11 @@ fn component_name<T: ToSchema>() -> String {
 pub fn document() -> String {
     let mut paths = PathsBuilder::new();
     let mut components = ComponentsBuilder::new()
-        .security_scheme("token", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)));
+        .security_scheme("token", SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer)))
+        .security_scheme("session", SecurityScheme::ApiKey(ApiKey::Cookie(ApiKeyValue::new(COOKIE_NAME))));
     let mut schemas: Vec<Named> = vec![(Problem::name().into_owned(), Problem::schema())];
     Problem::schemas(&mut schemas);
-    let mut items: std::collections::BTreeMap<&str, utoipa::openapi::PathItem> =
-        std::collections::BTreeMap::new();
+    let mut items: BTreeMap<&str, utoipa::openapi::PathItem> = BTreeMap::new();
     for route in routes() {
         let Route { method, path, access, operation, .. } = route;
         schemas.extend(operation.schemas.iter().cloned());
@@ -172,7 +182,7 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
         .operation_id(Some(operation.id))
         .summary(Some(operation.summary))
         .description(Some(format!("For: {}.", access.as_str())))
-        .tag(path.split('/').nth(2).unwrap_or("server"));
+        .tag(path.strip_prefix("/v1/").and_then(|rest| rest.split('/').next()).unwrap_or("server"));
     if path.contains("{id}") {
         described = described.parameter(
             ParameterBuilder::new()
@@ -192,47 +202,78 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
                 .schema(Some(Object::with_type(Type::String))),
         );
     }
-    if let Some(schema) = &operation.request {
+    if let Some((media, schema)) = &operation.request {
         described = described.request_body(Some(
             RequestBodyBuilder::new()
-                .content("application/json", Content::new(Some(schema.clone())))
+                .content(*media, Content::new(Some(schema.clone())))
                 .required(Some(Required::True))
                 .build(),
         ));
     }
-    for answer in &operation.answers {
-        let mut response = ResponseBuilder::new().description(answer.description);
-        if let Some((media, schema)) = &answer.content {
-            response = response.content(*media, Content::new(schema.clone()));
+    for (status, response) in responses(access, operation) {
+        described = described.response(status.to_string(), response);
+    }
+    match access {
+        Access::Public => described.securities(Some([])),
+        Access::Session => described.security(SecurityRequirement::new("session", Vec::<String>::new())),
+        Access::Agent | Access::Person | Access::Admin | Access::Anyone => {
+            described.security(SecurityRequirement::new("token", Vec::<String>::new()))
         }
-        described = described.response(answer.status.to_string(), response.build());
     }
-    if access != Access::Public {
-        described = described.security(SecurityRequirement::new("token", Vec::<String>::new()));
+    .build()
+}
+
+/// What a route answers, by status: a page and a problem may share one.
+fn responses(access: Access, operation: &Operation) -> BTreeMap<u16, Response> {
+    let mut words = BTreeMap::<u16, Vec<String>>::new();
+    let mut contents = BTreeMap::<u16, Vec<(&str, Content)>>::new();
+    for answer in &operation.answers {
+        words.entry(answer.status).or_default().push(answer.description.to_owned());
+        if let Some((media, schema)) = &answer.content {
+            contents.entry(answer.status).or_default().push((media, Content::new(schema.clone())));
+        }
     }
-    for (status, codes) in failures(access, &operation.failures) {
-        let codes: Vec<_> = codes.iter().map(|code| format!("`{}`", code.as_str())).collect();
+    for (status, codes) in failures(access, operation) {
         let problem: RefOr<Schema> = Ref::from_schema_name(Problem::name()).into();
-        let response = ResponseBuilder::new()
-            .description(codes.join(", "))
-            .content("application/problem+json", Content::new(Some(problem)));
-        described = described.response(status.to_string(), response.build());
+        words.entry(status).or_default().extend(codes.iter().map(|code| format!("`{}`", code.as_str())));
+        contents.entry(status).or_default().push(("application/problem+json", Content::new(Some(problem))));
     }
-    described.build()
+    let respond = |(status, words): (u16, Vec<String>)| {
+        let mut response = ResponseBuilder::new().description(words.join(", "));
+        for (media, content) in contents.remove(&status).unwrap_or_default() {
+            response = response.content(media, content);
+        }
+        (status, response.build())
+    };
+    words.into_iter().map(respond).collect()
 }
 
 /// The failures of a route, by status, with those that every route of its kind shares.
-fn failures(access: Access, own: &[Code]) -> std::collections::BTreeMap<u16, Vec<Code>> {
-    let mut all = own.to_vec();
-    if access != Access::Public {
-        all.extend([Code::Unauthenticated, Code::Unavailable]);
+fn failures(access: Access, operation: &Operation) -> BTreeMap<u16, Vec<Code>> {
+    let mut all = operation.failures.clone();
+    match access {
+        Access::Public => {}
+        Access::Anyone | Access::Session => all.extend([Code::Unauthenticated, Code::Unavailable]),
+        Access::Agent | Access::Person | Access::Admin => {
+            all.extend([Code::Unauthenticated, Code::WrongKind, Code::Unavailable]);
+        }
     }
-    if !matches!(access, Access::Public | Access::Anyone) {
-        all.push(Code::WrongKind);
+    if let Some((media, _)) = operation.request {
+        all.extend([Code::BodyTooLarge, Code::InvalidRequest]);
+        if media == "application/json" {
+            all.push(Code::InvalidJson);
+        }
     }
-    let mut by_status = std::collections::BTreeMap::<u16, Vec<Code>>::new();
+    if !operation.parameters.is_empty() {
+        all.push(Code::InvalidRequest);
+    }
+    all.extend([Code::OriginNotAllowed, Code::HostNotAllowed]);
+    let mut by_status = BTreeMap::<u16, Vec<Code>>::new();
     for code in all {
-        by_status.entry(code.status().as_u16()).or_default().push(code);
+        let codes = by_status.entry(code.status().as_u16()).or_default();
+        if !codes.contains(&code) {
+            codes.push(code);
+        }
     }
     by_status
 }

@@ -55,7 +55,8 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
         .transpose()
 }
 
-fn limited(limit: Option<usize>) -> Result<usize, ProblemError> {
+/// How many to list, if that is a sensible number.
+pub(crate) fn limited(limit: Option<usize>) -> Result<usize, ProblemError> {
     match limit.unwrap_or(DEFAULT_LIMIT) {
         limit @ 1..=MAX_LIMIT => Ok(limit),
         _ => Err(invalid("limit", format!("expected 1 to {MAX_LIMIT}"))),

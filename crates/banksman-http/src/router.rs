@@ -252,7 +252,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 "The same over a WebSocket, one JSON text message an event",
             )
             .with(Parameter::query("since", "continue behind this event"))
-            .answers_with(101, "Switching to WebSocket", "text/plain"),
+            .answers_nothing(101, "Switching to WebSocket"),
         ),
         route(
             GET,
@@ -278,7 +278,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Person,
             house::revoke_grant,
             Operation::new("revokeGrant", "Revoke a grant, at once")
-                .answers_nothing()
+                .answers_nothing(204, "Done")
                 .fails(&[Code::NotFound]),
         ),
         route(
@@ -303,7 +303,9 @@ pub(crate) fn routes() -> Vec<Route> {
             "/v1/freezes/{id}",
             Person,
             house::unfreeze,
-            Operation::new("liftFreeze", "Lift a freeze").answers_nothing().fails(&[Code::NotFound]),
+            Operation::new("liftFreeze", "Lift a freeze")
+                .answers_nothing(204, "Done")
+                .fails(&[Code::NotFound]),
         ),
         route(
             GET,
@@ -403,29 +405,29 @@ pub(crate) fn routes() -> Vec<Route> {
             "/sign-in",
             Public,
             console::sign_in,
-            Operation::new("signIn", "Turns a one-time code into a session").answers_with(
-                303,
-                "Signed in",
-                "text/html",
-            ),
+            Operation::new("signIn", "Turns a one-time code into a session")
+                .takes_form::<console::SignInCode>()
+                .answers_nothing(303, "Signed in")
+                .answers_with(403, "The code does not work any more", "text/html"),
         ),
         route(
             POST,
             "/sign-out",
             Access::Session,
             console::sign_out,
-            Operation::new("signOut", "Ends the session").answers_with(303, "Signed out", "text/html"),
+            Operation::new("signOut", "Ends the session")
+                .takes_form::<console::SignOut>()
+                .answers_nothing(303, "Signed out"),
         ),
         route(
             POST,
             "/decide",
             Access::Session,
             console::decide,
-            Operation::new("decideFromPage", "The buttons of the page").answers_with(
-                303,
-                "Decided",
-                "text/html",
-            ),
+            Operation::new("decideFromPage", "The buttons of the page")
+                .takes_form::<console::Decided>()
+                .answers_nothing(303, "Decided")
+                .answers_with(409, "Not decided, and why", "text/html"),
         ),
         route(
             GET,

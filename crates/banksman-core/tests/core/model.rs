@@ -135,6 +135,24 @@ fn edits_while_others_decide() {
     });
 }
 
+/// One of two has approved when someone edits: that approval was of something else.
+#[test]
+fn edits_under_a_quorum_of_two() {
+    check(House {
+        submissions: vec![
+            proposed(Tier::Escalate, quorum(2, &[])),
+            edited(49, Tier::Escalate, quorum(2, &[])),
+        ],
+        people: vec![person("ann", &[]), person("bob", &[]), owner()],
+        tries: Tries::default(),
+        at_once: 2,
+        ends: 3,
+        freezes: 0,
+        commit: Commit::IfRevisionUnchanged,
+        shows_late_claims: false,
+    });
+}
+
 /// A small house, to compare ways of committing in.
 fn small(commit: Commit) -> House {
     House {

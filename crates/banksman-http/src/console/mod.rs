@@ -7,7 +7,7 @@
 mod page;
 mod session;
 
-use axum::extract::{Form, State};
+use axum::extract::State;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, SET_COOKIE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -18,10 +18,10 @@ use serde::Deserialize;
 
 use self::session::{MaybeSession, Session};
 use crate::App;
-use crate::body::Params;
+use crate::body::{FormBody, Params};
 use crate::problem::{Code, ProblemError};
 
-pub(crate) use self::session::SignInCodes;
+pub(crate) use self::session::{COOKIE_NAME, SignInCodes};
 
 type Page = Result<Response, ProblemError>;
 
@@ -63,8 +63,9 @@ async fn inbox(app: &App, session: &Session, remark: Option<&str>) -> Page {
     Ok(html(status, page::inbox(session, &waiting, total, remark)))
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::ToSchema)]
 pub(crate) struct SignInCode {
+    /// The one-time code of a sign-in link.
     #[serde(default)]
     code: String,
 }
@@ -73,7 +74,10 @@ pub(crate) async fn sign_in_page(Params(SignInCode { code }): Params<SignInCode>
     Ok(html(StatusCode::OK, page::sign_in(&code)))
 }
 
-pub(crate) async fn sign_in(State(app): State<App>, Form(SignInCode { code }): Form<SignInCode>) -> Page {
+pub(crate) async fn sign_in(
+    State(app): State<App>,
+    FormBody(SignInCode { code }): FormBody<SignInCode>,
+) -> Page {
     let Some(name) = app.codes.redeem(&code) else {
         return Ok(html(StatusCode::FORBIDDEN, page::bad_code()));
     };
@@ -83,12 +87,17 @@ pub(crate) async fn sign_in(State(app): State<App>, Form(SignInCode { code }): F
     Ok(response)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::ToSchema)]
 pub(crate) struct SignOut {
+    /// What the page carries and no other page knows.
     csrf: String,
 }
 
-pub(crate) async fn sign_out(State(app): State<App>, session: Session, Form(form): Form<SignOut>) -> Page {
+pub(crate) async fn sign_out(
+    State(app): State<App>,
+    session: Session,
+    FormBody(form): FormBody<SignOut>,
+) -> Page {
     session.check(&form.csrf)?;
     session::end(&app, &session).await?;
     let mut response = to_home();
@@ -96,18 +105,28 @@ pub(crate) async fn sign_out(State(app): State<App>, session: Session, Form(form
     Ok(response)
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::ToSchema)]
 pub(crate) struct Decided {
+    /// What the page carries and no other page knows.
     csrf: String,
+    /// The action.
     id: String,
+    /// The version that the page showed.
     version: u32,
+    /// The digest that the page showed.
     digest: String,
+    /// `approve` or `deny`.
     decision: String,
+    /// Why.
     #[serde(default)]
     reason: String,
 }
 
-pub(crate) async fn decide(State(app): State<App>, session: Session, Form(form): Form<Decided>) -> Page {
+pub(crate) async fn decide(
+    State(app): State<App>,
+    session: Session,
+    FormBody(form): FormBody<Decided>,
+) -> Page {
     session.check(&form.csrf)?;
     let broken = |_| ProblemError::new(Code::InvalidRequest, "the form is not one of ours");
     let id: ActionId = form.id.parse().map_err(|_| broken(()))?;

@@ -18,7 +18,7 @@ use crate::problem::{Code, ProblemError};
 
 const CODE_LIFETIME: Duration = Duration::from_secs(15 * 60);
 const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 3600);
-const COOKIE_NAME: &str = "banksman_session";
+pub(crate) const COOKIE_NAME: &str = "banksman_session";
 
 /// One-time codes that have not been used yet. They live as long as this process: a restart voids them.
 #[derive(Default)]

@@ -16,7 +16,7 @@ use crate::access::{AgentCaller, AnyCaller, PersonCaller};
 use crate::body::{Body, IdPath, JsonBody, Params};
 use crate::prefer::Patience;
 use crate::problem::{Code, ProblemError};
-use crate::query::ActionsParams;
+use crate::query::{ActionsParams, limited};
 
 /// When to ask again, if the client does not want to wait.
 const ASK_AGAIN_SECONDS: HeaderValue = HeaderValue::from_static("2");
@@ -189,7 +189,7 @@ pub(crate) async fn resolutions(
     AgentCaller(agent): AgentCaller,
     Params(params): Params<ResolutionsParams>,
 ) -> Answer {
-    let limit = params.limit.unwrap_or(100).clamp(1, 500);
+    let limit = limited(params.limit)?;
     let found = app.engine.resolutions(&agent, params.since, limit).await?;
     let items = found.cases.iter().map(|case| ActionView::from(&**case)).collect();
     ok(&ResolutionsView { items, next_since: found.next_since })

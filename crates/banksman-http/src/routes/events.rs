@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::State;
+use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{Message, WebSocket, WebSocketUpgrade};
 use axum::http::HeaderMap;
+use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
-use axum::response::{IntoResponse, Response};
 use banksman_core::Principal;
 use banksman_engine::EngineError;
 use banksman_store::{EventQuery, StoredEvent};
@@ -113,9 +114,13 @@ pub(crate) async fn socket(
     State(app): State<App>,
     AnyCaller(caller): AnyCaller,
     Params(params): Params<EventsParams>,
-    upgrade: WebSocketUpgrade,
-) -> Response {
-    upgrade.on_upgrade(move |socket| follow(socket, app, caller, params.since))
+    upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
+) -> Answer {
+    let upgrade = upgrade.map_err(|rejection| {
+        let detail = format!("this is a WebSocket; {}", rejection.body_text());
+        ProblemError::new(Code::InvalidRequest, detail)
+    })?;
+    Ok(upgrade.on_upgrade(move |socket| follow(socket, app, caller, params.since)))
 }
 
 async fn follow(mut socket: WebSocket, app: App, caller: Arc<Principal>, since: Option<u64>) {

@@ -88,9 +88,8 @@ pub(super) fn all(house: &House) -> Vec<Property<House>> {
             world.case.version == 2 && is(world, Status::Executing)
         }));
     }
-    if house.submissions.iter().any(|submission| submission.verdict.tier == Tier::Escalate)
-        && house.submissions.len() > 1
-    {
+    let demand = |index: usize| house.submissions[index].verdict.tier;
+    if (1..house.submissions.len()).any(|index| demand(index) > demand(0)) {
         all.push(sometimes("an edit that demands more is held again", |_, world| {
             world.case.version == 2
                 && is(world, Status::Pending)

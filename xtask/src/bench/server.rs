@@ -1,0 +1,73 @@
+//! The real binary, started on a fresh folder for a benchmark.
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) address: String,
+    pub(crate) agent: String,
+    pub(crate) reviewer: String,
+}
+
+/// Builds the binary as users run it, and says where it is.
+pub(crate) fn build() -> anyhow::Result<PathBuf> {
+    crate::test::cargo(&["build", "--release", "--package", "banksman"])?;
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
+    Ok(target.join("release/banksman"))
+}
+
+impl Server {
+    pub(crate) fn start(binary: &Path, data: &Path) -> anyhow::Result<Self> {
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let address = format!("127.0.0.1:{port}");
+        let mut child = Command::new(binary)
+            .args(["serve", "--listen", &address, "--data"])
+            .arg(data)
+            .env("BANKSMAN_LOG", "error")
+            .stdout(Stdio::null())
+            .spawn()
+            .with_context(|| format!("cannot start {}", binary.display()))?;
+        let begin = Instant::now();
+        while std::net::TcpStream::connect(&address).is_err() {
+            if let Some(status) = child.try_wait()? {
+                bail!("the server ended: {status}");
+            }
+            if begin.elapsed() > Duration::from_secs(10) {
+                bail!("the server does not listen");
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let mut server = Self { child, address, agent: String::new(), reviewer: String::new() };
+        server.agent = token(binary, data, "agent")?;
+        server.reviewer = token(binary, data, "reviewer")?;
+        Ok(server)
+    }
+
+    /// Resident memory in bytes, without pages that belong to files.
+    pub(crate) fn memory(&self) -> anyhow::Result<u64> {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
+        let line = status.lines().find(|line| line.starts_with("RssAnon:")).context("no RssAnon")?;
+        let kilobytes: u64 = line.split_whitespace().nth(1).context("no number")?.parse()?;
+        Ok(kilobytes * 1024)
+    }
+}
+
+fn token(binary: &Path, data: &Path, kind: &str) -> anyhow::Result<String> {
+    let output = Command::new(binary)
+        .args(["token", "new", "--json", "--kind", kind, "--name", &format!("bench-{kind}"), "--data"])
+        .arg(data)
+        .output()?;
+    let document: serde_json::Value = serde_json::from_slice(&output.stdout).context("token new --json")?;
+    document.get("token").and_then(|token| token.as_str()).map(str::to_owned).context("no token")
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

@@ -1,0 +1,46 @@
+//! `cargo xtask CHORE`: everything that is done to this repository rather than with it.
+
+mod bench;
+mod check;
+mod test;
+#[cfg(test)]
+mod tidy;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask CHORE
+
+  test                    run every test, installing or starting what they need
+  check                   formatting, clippy with warnings denied, house rules: what .ci/run runs besides tests
+  bench cycle [OPTIONS]   propose -> decide -> claim -> outcome over HTTP, beside the machine's own limits
+      --cycles N          cycles per run and client count (default 6000; a tenth of it for one client)
+      --clients A,B,C     how many clients at a time (default 1,16,64)
+      --rounds N          runs of each, of which the median counts (default 3)
+      --no-memory         leave out the measurement of memory per pending action
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["test", rest @ ..] => test::run(rest),
+        ["check"] => check::run(),
+        ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
+        [] | ["help" | "--help" | "-h"] => {
+            println!("{HELP}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! House rules that a compiler does not know, as tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
+}
+
+/// Every file that git knows or would take.
+fn files() -> Vec<PathBuf> {
+    let output = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard"])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(output.status.success());
+    String::from_utf8(output.stdout).unwrap().lines().map(PathBuf::from).filter(|path| root().join(path).is_file()).collect()
+}
+
+fn read(path: &Path) -> String {
+    String::from_utf8_lossy(&std::fs::read(root().join(path)).unwrap()).into_owned()
+}
+
+/// Which of our crates each may depend on. Arrows point inward; nothing inner knows anything outer.
+const ARROWS: &[(&str, &[&str])] = &[
+    ("banksman-core", &[]),
+    ("banksman-store", &["banksman-core"]),
+    ("banksman-engine", &["banksman-core", "banksman-store"]),
+    ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine"]),
+    ("banksman-client", &["banksman-core"]),
+    (
+        "banksman",
+        &["banksman-core", "banksman-store", "banksman-engine", "banksman-http", "banksman-client"],
+    ),
+];
+
+/// What the pure crates must not know: time, threads, sockets, databases, chance.
+const PURE: &[&str] = &["banksman-core"];
+const IMPURE: &[&str] = &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
+
+/// The `[dependencies]` of a crate, not those of its tests.
+fn dependencies(name: &str) -> Vec<String> {
+    let manifest = read(Path::new("crates").join(name).join("Cargo.toml").as_path());
+    let mut names = Vec::new();
+    let mut inside = false;
+    for line in manifest.lines() {
+        if line.starts_with('[') {
+            inside = line == "[dependencies]";
+        } else if inside && let Some(key) = line.split(['.', '=', ' ']).next().filter(|key| !key.is_empty() && !key.starts_with('#')) {
+            names.push(key.to_owned());
+        }
+    }
+    names
+}
+
+#[test]
+fn tidy_arrows_point_inward() {
+    let crates: Vec<String> = std::fs::read_dir(root().join("crates"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    for name in &crates {
+        let allowed = ARROWS.iter().find(|(known, _)| known == name).map(|(_, allowed)| *allowed);
+        let allowed = allowed.unwrap_or_else(|| panic!("say in ARROWS what {name} may depend on"));
+        for dependency in dependencies(name) {
+            if dependency.starts_with("banksman") {
+                assert!(allowed.contains(&dependency.as_str()), "{name} must not depend on {dependency}");
+            }
+            if PURE.contains(&name.as_str()) {
+                assert!(!IMPURE.contains(&dependency.as_str()), "{name} is pure and must not know {dependency}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tidy_pure_crates_read_no_clock_and_no_environment() {
+    for path in files() {
+        let text = path.to_string_lossy().into_owned();
+        if PURE.iter().any(|name| text.starts_with(&format!("crates/{name}/src"))) && text.ends_with(".rs") {
+            let source = read(&path);
+            for forbidden in ["SystemTime", "Instant::now", "std::env", "std::fs", "std::net", "std::thread", "Timestamp::now"] {
+                assert!(!source.contains(forbidden), "{text} uses {forbidden}");
+            }
+        }
+    }
+}
+
+#[test]
+fn tidy_only_the_binary_names_a_concrete_store() {
+    for path in files() {
+        let text = path.to_string_lossy().into_owned();
+        let outer = ["crates/banksman-engine/src", "crates/banksman-http/src"].iter().any(|folder| text.starts_with(folder));
+        if outer && text.ends_with(".rs") {
+            assert!(!read(&path).contains("sqlite::"), "{text} names a concrete store");
+        }
+    }
+}
+
+/// A file that has good reason to be longer says so in a line that starts with this.
+const LONG: &str = "// Long because";
+
+#[test]
+fn tidy_files_are_small() {
+    for path in files() {
+        if path.extension().is_some_and(|extension| ["rs", "py", "ts", "js", "css"].iter().any(|known| extension == *known)) {
+            let source = read(&path);
+            let lines = source.lines().count();
+            let excused = source.lines().any(|line| line.trim_start().starts_with(LONG));
+            assert!(lines <= 500 || excused, "{} has {lines} lines", path.display());
+        }
+    }
+}
+
+#[test]
+fn tidy_nothing_unfinished_or_private_is_left() {
+    let here = root().parent().unwrap().to_string_lossy().into_owned() + "/";
+    for path in files() {
+        let text = path.to_string_lossy().into_owned();
+        if text.ends_with(".lock") || text == "xtask/src/tidy.rs" {
+            continue;
+        }
+        let source = read(&path);
+        for marker in ["TODO", "FIXME", "XXX", "todo!(", "unimplemented!(", "#[ignore]", here.as_str()] {
+            assert!(!source.contains(marker), "{text} contains {marker:?}");
+        }
+    }
+}
+
+#[test]
+fn tidy_decision_records_are_numbered_without_gaps() {
+    let mut numbers: Vec<usize> = files()
+        .iter()
+        .filter_map(|path| path.to_str()?.strip_prefix("docs/decisions/")?.get(..4)?.parse().ok())
+        .collect();
+    numbers.sort_unstable();
+    assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
+    assert!(!numbers.is_empty());
+}
