@@ -17,6 +17,7 @@ cargo xtask CHORE
       --cycles N          cycles per run and client count (default 6000; a tenth of it for one client)
       --clients A,B,C     how many clients at a time (default 1,16,64)
       --rounds N          runs of each, of which the median counts (default 3)
+      --binary PATH       measure this binary instead of building one
       --no-memory         leave out the measurement of memory per pending action
 ";
 

@@ -76,18 +76,23 @@ impl Engine {
         let mut fresh = false;
         for _ in 0..TRIES {
             let recalled = if fresh { None } else { self.memory.get(id) };
-            let from_memory = recalled.is_some();
             let case = match recalled {
                 Some(case) => case,
                 None => self.fetch(id).await?,
             };
             let control = self.control.load_full();
+            if let Some(principal) = principal {
+                self.confirm(principal, control.epoch).await?;
+            }
             let planned = plan(&Scene { case: &case, control: &control, now: self.clock.now() });
             let planned = match planned {
                 Ok(planned) => planned,
                 // What is remembered may be old. Only what is stored says no.
-                Err(EngineError::Refused { .. }) if from_memory => {
+                Err(EngineError::Refused { refusal, .. }) if !fresh => {
                     fresh = true;
+                    if matches!(refusal, Refusal::Frozen { .. }) {
+                        self.reload_control().await?;
+                    }
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -95,15 +100,25 @@ impl Engine {
             let guarded_epoch = (house == House::Guarded).then_some(control.epoch);
             match self.commit_plan(planned, guarded_epoch).await {
                 Ok(case) => return Ok(case),
-                Err(CommitError::Conflict(Conflict::ControlMoved)) => self.house_moved(principal).await?,
+                Err(CommitError::Conflict(Conflict::ControlMoved)) => self.reload_control().await?,
+                // Only an edit can make an action the same as another.
+                Err(CommitError::Conflict(Conflict::Joinable(other))) => {
+                    return Err(EngineError::InvalidArgs(format!(
+                        "with these arguments it is the same as {other}, which already waits"
+                    )));
+                }
                 Err(CommitError::Conflict(
                     Conflict::CaseMoved(_)
-                    | Conflict::Joinable(_)
                     | Conflict::IdempotencyKeyUsed { .. }
                     | Conflict::TooManyPending
                     | Conflict::TooManyPendingForAgent,
                 )) => fresh = true,
-                Err(CommitError::Unavailable(error)) => return Err(error.into()),
+                Err(CommitError::Unavailable(error)) => {
+                    // It may have been stored all the same. Whoever looks next has to look there.
+                    self.memory.forget(id);
+                    self.live.wake(id);
+                    return Err(error.into());
+                }
             }
         }
         Err(EngineError::Internal("the action kept moving".into()))
@@ -135,15 +150,6 @@ impl Engine {
             tracing::warn!(%error, "could not read the house rules again");
         }
         Ok(case)
-    }
-
-    /// Freezes, grants or credentials changed: read them again, and make sure that the caller is still welcome.
-    pub(crate) async fn house_moved(&self, principal: Option<&Principal>) -> Result<(), EngineError> {
-        self.reload_control().await?;
-        match principal {
-            Some(principal) => self.still_valid(principal).await,
-            None => Ok(()),
-        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Actor, Digest, Principal, PrincipalKind, Timestamp, TokenId};
 use banksman_store::{Commit, ControlChange, Credential};
@@ -12,8 +13,8 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::{Engine, EngineError, ids};
 
-/// For how long a credential is believed without asking the store again. Anything that changes state guards the
-/// epoch, which a revocation raises, so this delay concerns reading only.
+/// For how long a credential is believed without asking the store again. This delay concerns reading only: whatever
+/// changes state asks again whenever the epoch, which a revocation raises, is another.
 const BELIEVED_FOR: Duration = Duration::from_secs(1);
 
 /// More than this many are not remembered at once.
@@ -23,6 +24,14 @@ const REMEMBERED: usize = 4096;
 #[derive(Default)]
 pub(crate) struct KnownCredentials {
     known: Mutex<HashMap<Digest, (Arc<Principal>, Timestamp)>>,
+    live: ArcSwap<LiveTokens>,
+}
+
+/// The credentials that were live under the house rules of an epoch, and when each ends.
+#[derive(Default)]
+struct LiveTokens {
+    epoch: u64,
+    ends: HashMap<TokenId, Option<Timestamp>>,
 }
 
 /// A credential to be issued.
@@ -171,18 +180,39 @@ impl Engine {
         self.reload_control().await
     }
 
-    /// Whether a credential that was valid a moment ago still is, asked when the house rules have changed.
-    pub(crate) async fn still_valid(&self, principal: &Principal) -> Result<(), EngineError> {
-        self.credentials.forget_all();
+    /// Whether a credential that was shown a moment ago is valid under the house rules of `epoch`.
+    ///
+    /// A revocation may come between showing a credential and using it, and whoever guards the newest epoch would
+    /// not notice. The store is asked after the epoch was read, so what it says of the credential is at least as
+    /// new; and if it says something else later, the guard fails.
+    pub(crate) async fn confirm(&self, principal: &Principal, epoch: u64) -> Result<(), EngineError> {
         let now = self.clock.now();
+        if self.credentials.is_live(principal.token, epoch, now) {
+            return Ok(());
+        }
         let credentials = self.store.credentials().await?;
-        let live =
-            credentials.iter().any(|credential| credential.id == principal.token && credential.is_live(now));
-        if live { Ok(()) } else { Err(EngineError::Unauthenticated) }
+        let live = credentials.iter().filter(|credential| credential.is_live(now));
+        let ends: HashMap<_, _> = live.map(|credential| (credential.id, credential.expires_at)).collect();
+        let valid = ends.contains_key(&principal.token);
+        self.credentials.forget_all();
+        self.credentials.live.rcu(|known| {
+            if known.epoch > epoch {
+                Arc::clone(known)
+            } else {
+                Arc::new(LiveTokens { epoch, ends: ends.clone() })
+            }
+        });
+        if valid { Ok(()) } else { Err(EngineError::Unauthenticated) }
     }
 }
 
 impl KnownCredentials {
+    /// Only a yes is an answer: a credential may be newer than what is known here.
+    fn is_live(&self, token: TokenId, epoch: u64, now: Timestamp) -> bool {
+        let live = self.live.load();
+        live.epoch >= epoch && live.ends.get(&token).is_some_and(|end| end.is_none_or(|end| now < end))
+    }
+
     fn recent(&self, hash: &Digest, now: Timestamp) -> Option<Arc<Principal>> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let (principal, at) = known.get(hash)?;

@@ -18,20 +18,21 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// Tells people. Channels implement it.
 pub trait NoticeSink: Send + Sync + 'static {
-    /// Tells of these notices, each with its action as it stands now. They are settled afterwards.
-    fn tell(&self, notices: &[(StoredNotice, Arc<Case>)]);
+    /// Tells of these notices, each with its action as it stands now, and of how many `more` there are. All are
+    /// settled afterwards.
+    fn tell(&self, notices: &[(StoredNotice, Arc<Case>)], more: usize);
 }
 
 /// Tells whoever watches the server's log.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LogSink;
 
-/// Beyond this many at once, a log line for each helps nobody.
-const LINES: usize = 5;
+/// Beyond this many at once, a line for each helps nobody.
+const TOLD_IN_FULL: usize = 5;
 
 impl NoticeSink for LogSink {
-    fn tell(&self, notices: &[(StoredNotice, Arc<Case>)]) {
-        for (notice, case) in notices.iter().take(LINES) {
+    fn tell(&self, notices: &[(StoredNotice, Arc<Case>)], more: usize) {
+        for (notice, case) in notices {
             tracing::info!(
                 notice = notice.notice,
                 action = %case.id,
@@ -43,8 +44,8 @@ impl NoticeSink for LogSink {
                 "for people's attention"
             );
         }
-        if notices.len() > LINES {
-            tracing::info!(more = notices.len() - LINES, "and more: `banksman pending` lists them");
+        if more > 0 {
+            tracing::info!(more, "and more: `banksman pending` lists them");
         }
     }
 }
@@ -66,6 +67,8 @@ impl Engine {
         loop {
             match self.dispatch_once(&*sink).await {
                 Ok(0) => self.dispatcher.filled.notified().await,
+                // More than a page: go on at once.
+                Ok(AT_A_TIME..) => continue,
                 Ok(_) => {}
                 Err(error) => {
                     tracing::error!(%error, "the outbox could not be emptied; trying again");
@@ -82,15 +85,16 @@ impl Engine {
         if notices.is_empty() {
             return Ok(0);
         }
-        let settled: Vec<i64> = notices.iter().map(|notice| notice.id).collect();
-        let mut told = Vec::with_capacity(notices.len());
-        for notice in notices {
+        let settled_notices: Vec<i64> = notices.iter().map(|notice| notice.id).collect();
+        let count = notices.len();
+        let mut told = Vec::with_capacity(TOLD_IN_FULL);
+        for notice in notices.into_iter().take(TOLD_IN_FULL) {
             let case = self.recall(notice.action).await?;
             told.push((notice, case));
         }
-        sink.tell(&told);
-        let commit = Commit { settled_notices: settled, ..Commit::default() };
+        sink.tell(&told, count - told.len());
+        let commit = Commit { settled_notices, ..Commit::default() };
         self.store.commit(commit).await.map_err(EngineError::unguarded)?;
-        Ok(told.len())
+        Ok(count)
     }
 }

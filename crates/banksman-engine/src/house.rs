@@ -78,8 +78,10 @@ impl Engine {
             at: now,
             expires_at: now.after(Duration::from_secs(body.expires_in_seconds)),
         };
-        let event = Event::general(now, Actor::from(by), Fact::Granted { grant: grant.clone() });
-        self.change_house(ControlChange::Grant(grant.clone()), event).await?;
+        self.amend_house(by, |_| {
+            Ok((ControlChange::Grant(grant.clone()), Fact::Granted { grant: grant.clone() }))
+        })
+        .await?;
         Ok(grant)
     }
 
@@ -122,7 +124,8 @@ impl Engine {
         Ok(())
     }
 
-    /// A change that depends on what the rules are: computed on the newest, and again if they change meanwhile.
+    /// A change that depends on what the rules are, and on who may change them: computed on the newest, and again
+    /// if they change meanwhile.
     async fn amend_house(
         &self,
         by: &Principal,
@@ -130,6 +133,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         for _ in 0..100 {
             let control = self.house().await?;
+            self.confirm(by, control.epoch).await?;
             let (change, fact) = change(&control)?;
             let now = self.clock.now();
             let commit = Commit {

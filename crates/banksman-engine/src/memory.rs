@@ -66,4 +66,11 @@ impl Memory {
             shard.insert(case.id, Arc::clone(case));
         }
     }
+
+    /// Forgets an action of which the newest revision is not certain.
+    pub(crate) fn forget(&self, id: ActionId) {
+        if let Some(mut shard) = self.shard(id) {
+            shard.remove(&id);
+        }
+    }
 }

@@ -31,7 +31,8 @@ impl Engine {
             Err(EngineError::Refused { refusal: Refusal::AlreadyRecorded { status: before }, .. })
                 if before == status =>
             {
-                self.recall(id).await
+                // Not from memory: what was refused just now was refused because of what is stored.
+                self.fetch(id).await
             }
             other => other,
         }

@@ -4,8 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
-    Action, ActionId, Authority, BatchId, Case, Digest, Moment, Opening, Principal, State, Timestamp,
-    Transition, open,
+    Action, ActionId, BatchId, Case, Digest, Moment, Opening, Principal, Timestamp, Transition, open,
 };
 use banksman_store::{Commit, CommitError, Conflict, Control, IdempotencyKey};
 
@@ -56,6 +55,7 @@ impl Engine {
         for _ in 0..100 {
             let now = self.clock.now();
             let control = self.control.load_full();
+            self.confirm(agent, control.epoch).await?;
             let transition = self.open_case(agent, action.clone(), None, &control, now)?;
             let case = Arc::new(transition.case);
             let rows = notices(&case, &transition.effects, now);
@@ -128,7 +128,7 @@ impl Engine {
     ) -> Result<Option<Proposed>, EngineError> {
         match conflict {
             Conflict::ControlMoved => {
-                self.house_moved(Some(agent)).await?;
+                self.reload_control().await?;
                 Ok(None)
             }
             Conflict::Joinable(id) => self.join(agent, *id, idempotency, now).await,
@@ -154,27 +154,7 @@ impl Engine {
         idempotency: Option<&(String, Digest)>,
         now: Timestamp,
     ) -> Result<Option<Proposed>, EngineError> {
-        let case = self.fetch(id).await?;
-        let overdue = case.state.wakes_at().is_some_and(|due| due <= now);
-        if overdue {
-            // Its time is up and the timekeeper has not come by yet: do it now, so that a new one can be held.
-            self.pass_time(id).await?;
-            return Ok(None);
-        }
-        match &case.state {
-            State::Pending { .. } | State::Authorised { authority: Authority::Reviewers, .. } => {}
-            State::Authorised { authority: Authority::Policy | Authority::Grant { .. }, .. }
-            | State::Blocked { .. }
-            | State::Denied { .. }
-            | State::Expired { .. }
-            | State::Cancelled { .. }
-            | State::Executing { .. }
-            | State::Succeeded { .. }
-            | State::Failed { .. }
-            | State::Unknown { .. }
-            | State::Lapsed { .. }
-            | State::Revoked { .. } => return Ok(None),
-        }
+        let Some(case) = self.still_waits(id).await? else { return Ok(None) };
         if let Some((key, request)) = idempotency {
             // The key leads to the joined action from now on, so that a repeated request finds it even when it
             // has been decided and run meanwhile.
@@ -192,6 +172,17 @@ impl Engine {
             }
         }
         Ok(Some(Proposed { case, joined: true }))
+    }
+
+    /// The action, if it can still be joined. One whose time is up is moved on, whether the timekeeper has come by
+    /// or not, so that a new one can be held.
+    pub(crate) async fn still_waits(&self, id: ActionId) -> Result<Option<Arc<Case>>, EngineError> {
+        let case = self.fetch(id).await?;
+        if case.state.wakes_at().is_some_and(|due| due <= self.clock.now()) {
+            self.pass_time(id).await?;
+            return Ok(None);
+        }
+        Ok(case.state.is_joinable().then_some(case))
     }
 }
 

@@ -50,6 +50,7 @@ impl Engine {
         for _ in 0..100 {
             let now = self.clock.now();
             let control = self.control.load_full();
+            self.confirm(agent, control.epoch).await?;
             let (millis, entropy) = ids::fresh(now)?;
             let id = BatchId::from_parts(millis, entropy);
             let mut commit = Commit {
@@ -77,11 +78,13 @@ impl Engine {
                     self.dispatcher.nudge();
                     return Ok(ProposedBatch { record, cases });
                 }
-                Err(CommitError::Conflict(Conflict::ControlMoved)) => self.house_moved(Some(agent)).await?,
+                Err(CommitError::Conflict(Conflict::ControlMoved)) => self.reload_control().await?,
                 Err(CommitError::Conflict(Conflict::Joinable(other))) => {
-                    return Err(EngineError::Invalid(format!(
-                        "an item already waits as {other}: leave it out"
-                    )));
+                    if self.still_waits(other).await?.is_some() {
+                        return Err(EngineError::Invalid(format!(
+                            "an item already waits as {other}: leave it out"
+                        )));
+                    }
                 }
                 Err(CommitError::Conflict(Conflict::TooManyPendingForAgent)) => {
                     return Err(EngineError::TooManyPending { scope: "for this agent" });

@@ -1,7 +1,7 @@
 //! The timekeeper: expires holds, lapses authorisations, ends leases. It sleeps until the next one is due.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::time::Duration;
 
 use banksman_core::{ActionId, Command, Refusal, Timestamp, step};
@@ -24,19 +24,24 @@ const LONGEST_SLEEP: Duration = Duration::from_secs(60);
 pub(crate) struct Timekeeper {
     /// Microseconds; `i64::MAX` if nothing is due.
     next: AtomicI64,
+    /// Whether it sleeps until then. While it is awake it will look at `next` itself, and need not be woken.
+    asleep: AtomicBool,
     earlier: Notify,
 }
 
 impl Default for Timekeeper {
     fn default() -> Self {
-        Self { next: AtomicI64::new(i64::MAX), earlier: Notify::new() }
+        Self { next: AtomicI64::new(i64::MAX), asleep: AtomicBool::new(false), earlier: Notify::new() }
     }
 }
 
 impl Timekeeper {
     /// Something will be due at that time.
     pub(crate) fn expect(&self, due: Timestamp) {
-        if self.next.fetch_min(due.as_micros(), Ordering::AcqRel) > due.as_micros() {
+        // Sequentially consistent on both sides: either the timekeeper sees the new time before it falls asleep, or
+        // we see that it sleeps.
+        let earlier = self.next.fetch_min(due.as_micros(), Ordering::SeqCst) > due.as_micros();
+        if earlier && self.asleep.load(Ordering::SeqCst) {
             self.earlier.notify_one();
         }
     }
@@ -62,7 +67,7 @@ impl Engine {
                 continue;
             }
             // Forget what was expected before asking the store: what is committed from here on says so itself.
-            self.timekeeper.next.store(i64::MAX, Ordering::Release);
+            self.timekeeper.next.store(i64::MAX, Ordering::SeqCst);
             match self.store.next_due().await {
                 Ok(Some(due)) => self.timekeeper.expect(due),
                 Ok(None) => {}
@@ -72,12 +77,14 @@ impl Engine {
                     continue;
                 }
             }
-            let due = Timestamp::from_micros(self.timekeeper.next.load(Ordering::Acquire));
+            self.timekeeper.asleep.store(true, Ordering::SeqCst);
+            let due = Timestamp::from_micros(self.timekeeper.next.load(Ordering::SeqCst));
             let sleep = due.since(self.clock.now()).min(LONGEST_SLEEP);
             tokio::select! {
                 () = tokio::time::sleep(sleep) => {}
                 () = self.timekeeper.earlier.notified() => {}
             }
+            self.timekeeper.asleep.store(false, Ordering::SeqCst);
         }
     }
 

@@ -27,8 +27,7 @@ impl Engine {
         drop(case);
         let deadline = tokio::time::Instant::now() + patience;
         let waiter = self.live.wait_for(id);
-        loop {
-            let Some(notify) = waiter.notify() else { break };
+        while let Some(notify) = waiter.notify() {
             let mut changed = std::pin::pin!(notify.notified());
             // Registered before looking: a change between the look and the wait is not missed.
             changed.as_mut().enable();

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use axum::http::Method;
 use banksman_core::wire::Problem;
+use banksman_core::{ActionId, BatchId, FreezeId, GrantId};
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
-use utoipa::openapi::schema::{Object, Schema, Type};
+use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, Type};
 use utoipa::openapi::security::{
     ApiKey, ApiKeyValue, Http, HttpAuthScheme, SecurityRequirement, SecurityScheme,
 };
+use utoipa::openapi::server::ServerBuilder;
 use utoipa::openapi::{
     ComponentsBuilder, Content, InfoBuilder, LicenseBuilder, OpenApiBuilder, PathsBuilder, Ref, RefOr,
     Required, Response, ResponseBuilder,
@@ -19,6 +21,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::Access;
 use crate::console::COOKIE_NAME;
 use crate::problem::Code;
+use crate::query::MAX_LIMIT;
 use crate::router::{Route, routes};
 
 type Named = (String, RefOr<Schema>);
@@ -28,10 +31,16 @@ pub(crate) struct Operation {
     id: &'static str,
     summary: &'static str,
     parameters: Vec<Parameter>,
-    request: Option<(&'static str, RefOr<Schema>)>,
+    request: Option<RequestBody>,
     answers: Vec<Answer>,
     failures: Vec<Code>,
     schemas: Vec<Named>,
+}
+
+struct RequestBody {
+    media: &'static str,
+    schema: RefOr<Schema>,
+    required: Required,
 }
 
 struct Answer {
@@ -45,15 +54,37 @@ pub(crate) struct Parameter {
     name: &'static str,
     place: ParameterIn,
     description: &'static str,
+    schema: RefOr<Schema>,
 }
 
 impl Parameter {
     pub(crate) fn header(name: &'static str, description: &'static str) -> Self {
-        Self { name, place: ParameterIn::Header, description }
+        Self { name, place: ParameterIn::Header, description, schema: Object::with_type(Type::String).into() }
     }
 
     pub(crate) fn query(name: &'static str, description: &'static str) -> Self {
-        Self { name, place: ParameterIn::Query, description }
+        Self { place: ParameterIn::Query, ..Self::header(name, description) }
+    }
+
+    /// A whole number from `least` on.
+    pub(crate) fn number(mut self, least: u32) -> Self {
+        self.schema = ObjectBuilder::new().schema_type(Type::Integer).minimum(Some(least)).into();
+        self
+    }
+
+    /// How many to list.
+    pub(crate) fn limit() -> Self {
+        let schema = ObjectBuilder::new()
+            .schema_type(Type::Integer)
+            .minimum(Some(1))
+            .maximum(Some(u32::try_from(MAX_LIMIT).unwrap_or(u32::MAX)));
+        Self { schema: schema.into(), ..Self::query("limit", "how many") }
+    }
+
+    /// One of a few words.
+    pub(crate) fn one_of<T: PartialSchema>(mut self) -> Self {
+        self.schema = T::schema();
+        self
     }
 }
 
@@ -76,18 +107,34 @@ impl Operation {
     }
 
     pub(crate) fn takes<T: ToSchema>(mut self) -> Self {
-        self.request = Some(("application/json", self.reference::<T>()));
+        let schema = self.reference::<T>();
+        self.request = Some(RequestBody { media: "application/json", schema, required: Required::True });
+        self
+    }
+
+    /// A body that may be left out.
+    pub(crate) fn may_take<T: ToSchema>(mut self) -> Self {
+        let schema = self.reference::<T>();
+        self.request = Some(RequestBody { media: "application/json", schema, required: Required::False });
         self
     }
 
     pub(crate) fn takes_form<T: ToSchema>(mut self) -> Self {
-        self.request = Some(("application/x-www-form-urlencoded", self.reference::<T>()));
+        let schema = self.reference::<T>();
+        let media = "application/x-www-form-urlencoded";
+        self.request = Some(RequestBody { media, schema, required: Required::True });
         self
     }
 
     pub(crate) fn answers<T: ToSchema>(mut self, status: u16, description: &'static str) -> Self {
         let schema = self.reference::<T>();
         self.answers.push(Answer { status, description, content: Some(("application/json", Some(schema))) });
+        self
+    }
+
+    /// Describes the items of a generic list too, which a list does not do by itself.
+    pub(crate) fn of<T: ToSchema>(mut self) -> Self {
+        let _ = self.reference::<T>();
         self
     }
 
@@ -173,7 +220,12 @@ pub fn document() -> String {
         ))
         .license(Some(LicenseBuilder::new().name("Apache-2.0 OR MIT").identifier(Some("Apache-2.0 OR MIT")).build()))
         .build();
-    let document = OpenApiBuilder::new().info(info).paths(paths).components(Some(components.build())).build();
+    let document = OpenApiBuilder::new()
+        .info(info)
+        .servers(Some([ServerBuilder::new().url("/").description(Some("This server")).build()]))
+        .paths(paths)
+        .components(Some(components.build()))
+        .build();
     document.to_pretty_json().unwrap_or_default()
 }
 
@@ -189,7 +241,7 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
                 .name("id")
                 .parameter_in(ParameterIn::Path)
                 .required(Required::True)
-                .schema(Some(Object::with_type(Type::String))),
+                .schema(Some(id_schema(path))),
         );
     }
     for parameter in &operation.parameters {
@@ -199,14 +251,14 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
                 .parameter_in(parameter.place.clone())
                 .required(Required::False)
                 .description(Some(parameter.description))
-                .schema(Some(Object::with_type(Type::String))),
+                .schema(Some(parameter.schema.clone())),
         );
     }
-    if let Some((media, schema)) = &operation.request {
+    if let Some(RequestBody { media, schema, required }) = &operation.request {
         described = described.request_body(Some(
             RequestBodyBuilder::new()
                 .content(*media, Content::new(Some(schema.clone())))
-                .required(Some(Required::True))
+                .required(Some(required.clone()))
                 .build(),
         ));
     }
@@ -221,6 +273,18 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
         }
     }
     .build()
+}
+
+/// The one spelling of the ids that a path names.
+fn id_schema(path: &str) -> ObjectBuilder {
+    let prefix = match path.split('/').nth(2) {
+        Some("batches") => BatchId::PREFIX,
+        Some("grants") => GrantId::PREFIX,
+        Some("freezes") => FreezeId::PREFIX,
+        _ => ActionId::PREFIX,
+    };
+    let pattern = format!("^{prefix}[0-7][0-9A-HJKMNP-TV-Z]{{25}}$");
+    ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern))
 }
 
 /// What a route answers, by status: a page and a problem may share one.
@@ -258,7 +322,7 @@ fn failures(access: Access, operation: &Operation) -> BTreeMap<u16, Vec<Code>> {
             all.extend([Code::Unauthenticated, Code::WrongKind, Code::Unavailable]);
         }
     }
-    if let Some((media, _)) = operation.request {
+    if let Some(RequestBody { media, .. }) = operation.request {
         all.extend([Code::BodyTooLarge, Code::InvalidRequest]);
         if media == "application/json" {
             all.push(Code::InvalidJson);

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use crate::problem::{Code, ProblemError};
 
 const DEFAULT_LIMIT: usize = 50;
-const MAX_LIMIT: usize = 500;
+pub(crate) const MAX_LIMIT: usize = 500;
 
 /// `GET /v1/actions`
 #[derive(Debug, Default, Deserialize)]
@@ -18,7 +18,7 @@ pub(crate) struct ActionsParams {
     tool: Option<String>,
     agent: Option<String>,
     cursor: Option<String>,
-    limit: Option<usize>,
+    limit: Option<String>,
     order: Option<String>,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct AuditParams {
     action: Option<String>,
     since: Option<String>,
     until: Option<String>,
-    cursor: Option<u64>,
-    limit: Option<usize>,
+    cursor: Option<String>,
+    limit: Option<String>,
     order: Option<String>,
 }
 
@@ -44,8 +44,9 @@ fn invalid(name: &str, error: impl std::fmt::Display) -> ProblemError {
     ProblemError::new(Code::InvalidRequest, format!("{name}: {error}"))
 }
 
-/// An empty value says the same as leaving the parameter out.
-fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
+/// Reads a parameter. They all arrive as texts, so that one rule holds for each: an empty value says the same as
+/// leaving it out.
+pub(crate) fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
     name: &str,
     value: Option<String>,
 ) -> Result<Option<T>, ProblemError> {
@@ -56,8 +57,8 @@ fn parsed<T: std::str::FromStr<Err: std::fmt::Display>>(
 }
 
 /// How many to list, if that is a sensible number.
-pub(crate) fn limited(limit: Option<usize>) -> Result<usize, ProblemError> {
-    match limit.unwrap_or(DEFAULT_LIMIT) {
+pub(crate) fn limited(limit: Option<String>) -> Result<usize, ProblemError> {
+    match parsed("limit", limit)?.unwrap_or(DEFAULT_LIMIT) {
         limit @ 1..=MAX_LIMIT => Ok(limit),
         _ => Err(invalid("limit", format!("expected 1 to {MAX_LIMIT}"))),
     }
@@ -93,7 +94,7 @@ impl AuditParams {
     pub(crate) fn into_query(self) -> Result<EventQuery, ProblemError> {
         let text = |text: Option<String>| text.filter(|text| !text.is_empty());
         Ok(EventQuery {
-            after: self.cursor,
+            after: parsed("cursor", self.cursor)?,
             order: ordered(self.order, Order::Descending)?,
             limit: limited(self.limit)?,
             kind: text(self.r#type),

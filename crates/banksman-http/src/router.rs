@@ -5,12 +5,12 @@ use axum::handler::Handler;
 use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use axum::{Router, middleware};
-use banksman_core::Action;
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
     DecisionRequest, EventView, FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody, OutcomeBody,
     Page, ResolutionsView,
 };
+use banksman_core::{Action, Decision, Risk, Status, Tier};
 
 use crate::openapi::{Operation, Parameter};
 use crate::problem::{Code, ProblemError};
@@ -91,12 +91,12 @@ pub(crate) fn routes() -> Vec<Route> {
             Person,
             actions::list,
             Operation::new("listActions", "List actions: pending ones oldest first, others newest first")
-                .with(Parameter::query("status", "where they stand"))
-                .with(Parameter::query("tier", "what policy demands"))
+                .with(Parameter::query("status", "where they stand").one_of::<Status>())
+                .with(Parameter::query("tier", "what policy demands").one_of::<Tier>())
                 .with(Parameter::query("tool", "their tool"))
                 .with(Parameter::query("agent", "who asked"))
                 .with(Parameter::query("cursor", "continue behind the last page"))
-                .with(Parameter::query("limit", "how many, 1 to 500"))
+                .with(Parameter::limit())
                 .with(Parameter::query("order", "`asc` or `desc`, by age"))
                 .answers::<Page<ActionView>>(200, "A page")
                 .fails(&[Code::InvalidRequest]),
@@ -173,7 +173,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 "cancelAction",
                 "Withdraw what is pending; revoke what is authorised and not yet claimed",
             )
-            .takes::<CancelBody>()
+            .may_take::<CancelBody>()
             .answers::<ActionView>(200, "Cancelled or revoked")
             .fails(&[
                 Code::NotFound,
@@ -189,8 +189,8 @@ pub(crate) fn routes() -> Vec<Route> {
             Agent,
             actions::resolutions,
             Operation::new("listResolutions", "What was resolved since, for the agent's next turn")
-                .with(Parameter::query("since", "`next_since` of the last answer; 0 at first"))
-                .with(Parameter::query("limit", "how many, 1 to 500"))
+                .with(Parameter::query("since", "`next_since` of the last answer; 0 at first").number(0))
+                .with(Parameter::limit())
                 .answers::<ResolutionsView>(200, "What was resolved")
                 .fails(&[Code::InvalidRequest]),
         ),
@@ -238,8 +238,8 @@ pub(crate) fn routes() -> Vec<Route> {
                 "streamEvents",
                 "Live audit events (Server-Sent Events); agents see those of their own actions",
             )
-            .with(Parameter::header("Last-Event-ID", "continue behind this event"))
-            .with(Parameter::query("since", "the same, for clients that cannot set headers"))
+            .with(Parameter::header("Last-Event-ID", "continue behind this event").number(0))
+            .with(Parameter::query("since", "the same, for clients that cannot set headers").number(0))
             .answers_with(200, "An endless stream", "text/event-stream"),
         ),
         route(
@@ -251,7 +251,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 "streamEventsWebSocket",
                 "The same over a WebSocket, one JSON text message an event",
             )
-            .with(Parameter::query("since", "continue behind this event"))
+            .with(Parameter::query("since", "continue behind this event").number(0))
             .answers_nothing(101, "Switching to WebSocket"),
         ),
         route(
@@ -331,18 +331,19 @@ pub(crate) fn routes() -> Vec<Route> {
             audit::query,
             Operation::new("queryAudit", "The audit log, newest first")
                 .with(Parameter::query("type", "only such events, such as `decided`"))
-                .with(Parameter::query("decision", "only such decisions"))
-                .with(Parameter::query("risk", "only about actions of this risk"))
+                .with(Parameter::query("decision", "only such decisions").one_of::<Decision>())
+                .with(Parameter::query("risk", "only about actions of this risk").one_of::<Risk>())
                 .with(Parameter::query("tool", "only about this tool"))
                 .with(Parameter::query("agent", "only about this agent's actions"))
                 .with(Parameter::query("reviewer", "only what this person or agent did"))
                 .with(Parameter::query("action", "only about this action"))
                 .with(Parameter::query("since", "not before (RFC 3339)"))
                 .with(Parameter::query("until", "before (RFC 3339)"))
-                .with(Parameter::query("cursor", "continue behind the last page"))
-                .with(Parameter::query("limit", "how many, 1 to 500"))
+                .with(Parameter::query("cursor", "continue behind the last page").number(0))
+                .with(Parameter::limit())
                 .with(Parameter::query("order", "`asc` or `desc`"))
                 .answers::<Page<EventView>>(200, "A page")
+                .of::<EventView>()
                 .fails(&[Code::InvalidRequest]),
         ),
         route(

@@ -80,7 +80,8 @@ pub struct Commit {
     pub limits: Option<PendingLimits>,
     /// New actions. Guard: none of them is joinable with one that is there ([`Conflict::Joinable`]).
     pub opened: Vec<Arc<Case>>,
-    /// Moved actions. Guard: each is stored at the revision before.
+    /// Moved actions. Guards: each is stored at the revision before, and no edit makes one joinable with another
+    /// that is there.
     pub advanced: Vec<AdvancedCase>,
     /// A request that may be sent again. Guard: its key is new.
     pub idempotency: Option<IdempotencyKey>,

@@ -10,10 +10,11 @@ struct Options {
     clients: Vec<usize>,
     rounds: usize,
     memory: bool,
+    binary: Option<std::path::PathBuf>,
 }
 
 fn options(words: &[&str]) -> anyhow::Result<Options> {
-    let mut options = Options { cycles: 6000, clients: vec![1, 16, 64], rounds: 3, memory: true };
+    let mut options = Options { cycles: 6000, clients: vec![1, 16, 64], rounds: 3, memory: true, binary: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| anyhow::anyhow!("{word} needs a value"));
@@ -21,6 +22,7 @@ fn options(words: &[&str]) -> anyhow::Result<Options> {
             "--cycles" => options.cycles = value()?.parse()?,
             "--rounds" => options.rounds = value()?.parse()?,
             "--clients" => options.clients = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
+            "--binary" => options.binary = Some(value()?.into()),
             "--no-memory" => options.memory = false,
             _ => anyhow::bail!("unknown option {word}"),
         }
@@ -33,7 +35,10 @@ const STEADY: f64 = 1.5;
 
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let options = options(words)?;
-    let binary = server::build()?;
+    let binary = match options.binary {
+        Some(binary) => binary,
+        None => server::build()?,
+    };
     let folder = tempfile::tempdir()?;
     for &clients in &options.clients {
         let cycles = if clients == 1 { options.cycles / 10 } else { options.cycles };
@@ -59,9 +64,13 @@ fn measure(
     let before = limits::fsyncs_per_second(folder)?;
     let (mut ours, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     let (mut propose, mut decide, mut resume) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut server_cpu, mut load_cpu) = (0.0, 0.0);
     for round in 0..rounds {
         let limit = limits::bare_cycles_per_second(folder, clients, cycles)?;
+        let (server_before, load_before) = (server.cpu()?, server::cpu_of("/proc/self/stat")?);
         let measured = load::run(&server, clients, cycles, round * cycles)?;
+        server_cpu += server.cpu()? - server_before;
+        load_cpu += server::cpu_of("/proc/self/stat")? - load_before;
         bare.push(limit);
         ratios.push(measured.cycles_per_second / limit);
         ours.push(measured.cycles_per_second);
@@ -73,6 +82,8 @@ fn measure(
     let drift = before.max(after) / before.min(after);
     let round = |value: f64, digits: i32| (value * 10f64.powi(digits)).round() / 10f64.powi(digits);
     let share = |samples: &mut Vec<f64>, at: f64| round(percentile(samples, at), 3);
+    #[expect(clippy::cast_precision_loss, reason = "a rate")]
+    let per_cycle = |seconds: f64| round(seconds * 1e6 / (cycles * rounds) as f64, 0);
     Ok(json!({
         "bench": "cycle",
         "store": "sqlite",
@@ -88,6 +99,8 @@ fn measure(
         "decide_p99_ms": share(&mut decide, 0.99),
         "resume_p50_ms": share(&mut resume, 0.5),
         "resume_p99_ms": share(&mut resume, 0.99),
+        "server_cpu_us_per_cycle": per_cycle(server_cpu),
+        "load_cpu_us_per_cycle": per_cycle(load_cpu),
         "fsyncs_per_s": round(before, 0),
         "steady_disk": drift < STEADY,
     }))

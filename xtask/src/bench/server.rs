@@ -47,6 +47,11 @@ impl Server {
         Ok(server)
     }
 
+    /// Processor time used so far, in seconds.
+    pub(crate) fn cpu(&self) -> anyhow::Result<f64> {
+        cpu_of(&format!("/proc/{}/stat", self.child.id()))
+    }
+
     /// Resident memory in bytes, without pages that belong to files.
     pub(crate) fn memory(&self) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
@@ -54,6 +59,16 @@ impl Server {
         let kilobytes: u64 = line.split_whitespace().nth(1).context("no number")?.parse()?;
         Ok(kilobytes * 1024)
     }
+}
+
+/// User and system time of a process, in seconds.
+pub(crate) fn cpu_of(stat: &str) -> anyhow::Result<f64> {
+    let text = std::fs::read_to_string(stat)?;
+    // The name, in parentheses, may hold anything; what follows it is plain numbers.
+    let (_, numbers) = text.rsplit_once(')').context("no name")?;
+    let ticks: u64 = numbers.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
+    #[expect(clippy::cast_precision_loss, reason = "a time")]
+    Ok(ticks as f64 / 100.0)
 }
 
 fn token(binary: &Path, data: &Path, kind: &str) -> anyhow::Result<String> {

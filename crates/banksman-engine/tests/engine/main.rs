@@ -1,1 +1,35 @@
-//! The engine over a real store.
+//! The engine over a real store, with a clock that the tests set.
+//!
+//! Modules stand in the order of an action's life. Every test ends with [`world::World::close`], which checks that
+//! state and audit agree.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on stops; helpers here are test code too"
+)]
+
+mod faulty;
+mod world;
+
+mod credentials;
+
+mod batches;
+mod propose;
+mod tiers;
+
+mod decide;
+mod grants;
+mod modify;
+
+mod cancel;
+mod claim;
+mod freeze;
+mod time;
+
+mod resolutions;
+mod waiting;
+
+mod faults;
+mod races;

@@ -95,7 +95,7 @@ pub(super) fn inbox(session: &Session, waiting: &[Case], total: u64, remark: Opt
         text(&session.person.name),
     );
     if let Some(remark) = remark {
-        let _ = write!(body, "<p role=alert class=remark>Not decided: {}</p>\n", text(remark));
+        let _ = writeln!(body, "<p role=alert class=remark>Not decided: {}</p>", text(remark));
     }
     if waiting.is_empty() {
         body.push_str("<p>When an agent asks for something that policy holds, it appears here. Reload to look again.</p>\n");
@@ -105,7 +105,7 @@ pub(super) fn inbox(session: &Session, waiting: &[Case], total: u64, remark: Opt
     }
     let hidden = total.saturating_sub(u64::try_from(waiting.len()).unwrap_or(u64::MAX));
     if hidden > 0 {
-        let _ = write!(body, "<p>And {hidden} more, which appear as these are decided.</p>\n");
+        let _ = writeln!(body, "<p>And {hidden} more, which appear as these are decided.</p>");
     }
     let title = if total > 0 { format!("({total}) Banksman") } else { "Banksman".to_owned() };
     frame(&title, &body)

@@ -16,7 +16,7 @@ use crate::access::{AgentCaller, AnyCaller, PersonCaller};
 use crate::body::{Body, IdPath, JsonBody, Params};
 use crate::prefer::Patience;
 use crate::problem::{Code, ProblemError};
-use crate::query::{ActionsParams, limited};
+use crate::query::{ActionsParams, limited, parsed};
 
 /// When to ask again, if the client does not want to wait.
 const ASK_AGAIN_SECONDS: HeaderValue = HeaderValue::from_static("2");
@@ -180,8 +180,8 @@ pub(crate) async fn cancel(
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct ResolutionsParams {
-    since: u64,
-    limit: Option<usize>,
+    since: Option<String>,
+    limit: Option<String>,
 }
 
 pub(crate) async fn resolutions(
@@ -190,7 +190,8 @@ pub(crate) async fn resolutions(
     Params(params): Params<ResolutionsParams>,
 ) -> Answer {
     let limit = limited(params.limit)?;
-    let found = app.engine.resolutions(&agent, params.since, limit).await?;
+    let since = parsed("since", params.since)?.unwrap_or(0);
+    let found = app.engine.resolutions(&agent, since, limit).await?;
     let items = found.cases.iter().map(|case| ActionView::from(&**case)).collect();
     ok(&ResolutionsView { items, next_since: found.next_since })
 }

@@ -22,6 +22,7 @@ use crate::App;
 use crate::access::AnyCaller;
 use crate::body::Params;
 use crate::problem::{Code, ProblemError};
+use crate::query::parsed;
 
 const PAGE: usize = 256;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
@@ -29,7 +30,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(15);
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EventsParams {
-    since: Option<u64>,
+    since: Option<String>,
 }
 
 /// Follows the log from a place in it, as far as the caller may see it.
@@ -82,7 +83,7 @@ pub(crate) async fn stream(
     headers: HeaderMap,
 ) -> Answer {
     let last_seen = match headers.get("last-event-id") {
-        None => params.since,
+        None => parsed("since", params.since)?,
         Some(value) => match value.to_str().ok().and_then(|text| text.parse().ok()) {
             Some(seq) => Some(seq),
             None => {
@@ -120,7 +121,8 @@ pub(crate) async fn socket(
         let detail = format!("this is a WebSocket; {}", rejection.body_text());
         ProblemError::new(Code::InvalidRequest, detail)
     })?;
-    Ok(upgrade.on_upgrade(move |socket| follow(socket, app, caller, params.since)))
+    let since = parsed("since", params.since)?;
+    Ok(upgrade.on_upgrade(move |socket| follow(socket, app, caller, since)))
 }
 
 async fn follow(mut socket: WebSocket, app: App, caller: Arc<Principal>, since: Option<u64>) {

@@ -54,6 +54,14 @@ pub(crate) async fn freeze(
             return Err(ProblemError::new(Code::InvalidRequest, detail));
         }
     };
+    // A freeze that names nothing would look like one that works.
+    let names_nothing = match &scope {
+        FreezeScope::Everything => false,
+        FreezeScope::Agent(name) | FreezeScope::Tool(name) => name.trim().is_empty(),
+    };
+    if names_nothing {
+        return Err(ProblemError::new(Code::InvalidRequest, "the name of what is frozen is empty"));
+    }
     let reason = body.reason.unwrap_or_else(|| "no reason given".into());
     let freeze = app.engine.freeze(&person, scope, reason).await?;
     json(StatusCode::CREATED, &FreezeView::from(&freeze))

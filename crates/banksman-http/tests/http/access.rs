@@ -41,7 +41,7 @@ fn was_admitted(response: &Response) -> bool {
 fn the_table_of_routes_is_as_it_was_reviewed() {
     let table: Vec<_> = route_table()
         .iter()
-        .map(|route| format!("{:<6} {:<28} {}", route.method, route.path, route.access.as_str()))
+        .map(|route| format!("{:<6} {:<28} {}", route.method.as_str(), route.path, route.access.as_str()))
         .collect();
     insta::assert_snapshot!(table.join("\n"));
 }
@@ -77,7 +77,9 @@ async fn every_route_admits_exactly_those_that_the_table_says() {
                     let admitted = was_admitted(&server.send(with_cookie).await);
                     assert_eq!(admitted, route.access.admits(kind), "{name} for the cookie of {who}");
                 }
-                _ if route.access.admits(kind) => assert!(was_admitted(&answer), "{name} for {who}: {answer:?}"),
+                _ if route.access.admits(kind) => {
+                    assert!(was_admitted(&answer), "{name} for {who}: {answer:?}")
+                }
                 _ => {
                     answer.problem(403, "wrong_credential");
                 }
@@ -106,7 +108,10 @@ async fn a_credential_is_shown_in_one_way_only() {
         answer.problem(401, "unauthenticated");
     }
     server.send(Request::get(format!("/v1/actions?token={ann}"))).await.problem(401, "unauthenticated");
-    server.send(plain().header("Cookie", format!("banksman_session={ann}"))).await.problem(401, "unauthenticated");
+    server
+        .send(plain().header("Cookie", format!("banksman_session={ann}")))
+        .await
+        .problem(401, "unauthenticated");
     server.send(plain().header("Authorization", format!("bearer {ann}"))).await.ok(200);
 }
 

@@ -39,8 +39,7 @@ impl Request {
     }
 
     pub(crate) fn post_bytes(path: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
-        Self { body: body.into(), ..Self::new("POST", path) }
-            .header("Content-Type", "application/json")
+        Self { body: body.into(), ..Self::new("POST", path) }.header("Content-Type", "application/json")
     }
 
     /// What a browser sends when someone presses a button.

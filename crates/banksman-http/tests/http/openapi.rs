@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use banksman_http::{Access, CODES, route_table};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::Request;
-use crate::contract::DOCUMENT;
+use crate::contract::{DOCUMENT, follows};
 use crate::server::Server;
 
 /// Every operation with its method and path.
@@ -44,8 +44,10 @@ fn every_route_is_described_and_every_description_is_a_route() {
 
 #[test]
 fn every_operation_has_its_own_name() {
-    let names: Vec<_> =
-        operations().into_iter().map(|(_, _, operation)| operation["operationId"].as_str().unwrap()).collect();
+    let names: Vec<_> = operations()
+        .into_iter()
+        .map(|(_, _, operation)| operation["operationId"].as_str().unwrap())
+        .collect();
     let distinct: BTreeSet<_> = names.iter().collect();
     assert_eq!(distinct.len(), names.len(), "{names:?}");
 }
@@ -87,6 +89,29 @@ fn every_parameter_of_a_path_is_described() {
     }
 }
 
+#[tokio::test]
+async fn the_ids_that_the_server_gives_are_those_that_the_document_describes() {
+    let server = Server::start().await;
+    let action = server.propose("send_email", json!({})).await;
+    let batch = json!({"items": [{"tool": "read_file", "args": {}}]});
+    let batch = server.send(Request::post("/v1/batches", &batch).by(&server.riley)).await.ok(200);
+    let freeze = Request::post("/v1/freezes", &json!({"agent": "sam"})).by(&server.ann);
+    let freeze = server.send(freeze).await.ok(201);
+    let grant = json!({"agent": "riley", "tool": "run_tests", "expires_in_seconds": 60});
+    let grant = server.send(Request::post("/v1/grants", &grant).by(&server.ann)).await.ok(201);
+    for (path, method, thing) in [
+        ("/v1/actions/{id}", "get", action),
+        ("/v1/actions/{id}/claim", "post", batch["items"][0].clone()),
+        ("/v1/batches/{id}", "get", batch),
+        ("/v1/freezes/{id}", "delete", freeze),
+        ("/v1/grants/{id}", "delete", grant),
+    ] {
+        let parameters = &DOCUMENT["paths"][path][method]["parameters"];
+        let id = parameters.as_array().unwrap().iter().find(|parameter| parameter["name"] == "id").unwrap();
+        follows(&thing["id"], &id["schema"]);
+    }
+}
+
 #[test]
 fn what_needs_a_credential_says_so() {
     let schemes = DOCUMENT["components"]["securitySchemes"].as_object().unwrap();
@@ -112,8 +137,11 @@ fn what_needs_a_credential_says_so() {
 fn failures_are_named_by_codes_that_exist_and_fit_their_status() {
     for (method, path, operation) in operations() {
         for (status, response) in operation["responses"].as_object().unwrap() {
-            let Some(content) = response.get("content").filter(|_| status.as_str() >= "400") else { continue };
-            assert!(content.get("application/problem+json").is_some() || path == "/sign-in", "{method} {path}");
+            let Some(content) = response.get("content").filter(|_| status.as_str() >= "400") else {
+                continue;
+            };
+            let is_page = !path.starts_with("/v1/") && content.get("text/html").is_some();
+            assert!(content.get("application/problem+json").is_some() || is_page, "{method} {path}");
             let named = response["description"].as_str().unwrap();
             for code in named.split(", ").filter_map(|code| code.strip_prefix('`')?.strip_suffix('`')) {
                 let known = CODES.iter().find(|known| known.as_str() == code);

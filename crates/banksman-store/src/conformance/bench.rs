@@ -6,9 +6,7 @@ use std::sync::Arc;
 use banksman_core::audit::Event;
 use banksman_core::{Case, Timestamp};
 
-use crate::{
-    CaseQuery, Control, Credential, EventQuery, Order, Store, StoredEvent, StoredNotice,
-};
+use crate::{CaseQuery, Control, Credential, EventQuery, Order, Store, StoredEvent, StoredNotice};
 
 use super::Harness;
 

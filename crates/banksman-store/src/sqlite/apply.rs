@@ -27,12 +27,14 @@ pub(super) struct Totals {
     journal: Vec<(String, bool)>,
 }
 
+pub(super) const PENDING_BY_AGENT: &str =
+    "SELECT agent, count(*) FROM actions WHERE status = 'pending' GROUP BY agent";
+
 impl Totals {
     /// Counts what is stored.
     pub(super) fn load(connection: &Connection) -> rusqlite::Result<Self> {
         let mut totals = Self::default();
-        let mut statement = connection
-            .prepare("SELECT agent, count(*) FROM actions WHERE status = 'pending' GROUP BY agent")?;
+        let mut statement = connection.prepare(PENDING_BY_AGENT)?;
         let rows = statement.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, u64>(1)?)))?;
         for row in rows {
             let (agent, count) = row?;
@@ -183,9 +185,11 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
             return conflict(Conflict::IdempotencyKeyUsed { request, action });
         }
     }
-    // A single new or moved action is its own guard: its statement runs first and says whether it applied.
+    // A single new or moved action is its own guard: its statement runs first and says whether it applied. An edit
+    // is not, because it can also meet an action that already asks for the same.
+    let edits = commit.advanced.iter().any(|row| row.submission.is_some());
     let many = commit.opened.len() + commit.advanced.len() > 1 || commit.idempotency.is_some();
-    if many {
+    if many || edits {
         for row in &commit.opened {
             if let Some(id) = joinable_with(connection, row)? {
                 return conflict(Conflict::Joinable(id));
@@ -198,6 +202,11 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
                 .optional()?;
             if found != Some(row.case.revision - 1) {
                 return conflict(Conflict::CaseMoved(row.case.id));
+            }
+            if row.submission.is_some()
+                && let Some(other) = joinable_with(connection, row)?.filter(|other| *other != row.case.id)
+            {
+                return conflict(Conflict::Joinable(other));
             }
         }
     }
@@ -229,6 +238,9 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
     Ok(())
 }
 
+/// Finds the action that a proposal of this agent would join.
+pub(super) const JOINABLE: &str = "SELECT id FROM actions WHERE agent = ?1 AND digest = ?2 AND joinable = 1";
+
 fn joinable_with(
     connection: &Connection,
     row: &CaseRow,
@@ -237,7 +249,7 @@ fn joinable_with(
         return Ok(None);
     }
     connection
-        .prepare_cached("SELECT id FROM actions WHERE agent = ?1 AND digest = ?2 AND joinable = 1")?
+        .prepare_cached(JOINABLE)?
         .query_row(params![row.case.agent, row.case.submission.digest.as_bytes()], |found| {
             action_id(found, 0)
         })
@@ -304,11 +316,13 @@ fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> R
     let Some(was) = was else {
         return Err(ApplyError::Conflict(Conflict::CaseMoved(case.id)));
     };
-    connection
+    // A claim, once taken, is never changed nor given back, whatever the code above believes. A trigger could say so
+    // too, but SQLite then updates through a temporary table, which costs more than all the rest of a commit.
+    let updated = connection
         .prepare_cached(
             "UPDATE actions SET tier = ?3, status = ?4, digest = ?5, version = ?6, revision = ?7, wake_at = ?8,
                                 joinable = ?9, claimed_at = ?10, reviews = ?11, state = ?12
-             WHERE id = ?1 AND revision = ?2",
+             WHERE id = ?1 AND revision = ?2 AND (claimed_at IS NULL OR claimed_at = ?10)",
         )?
         .execute(params![
             case.id.to_bytes(),
@@ -324,6 +338,9 @@ fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> R
             row.reviews,
             row.state,
         ])?;
+    if updated != 1 {
+        return Err(ApplyError::Sqlite(rusqlite::Error::StatementChangedRows(updated)));
+    }
     insert_submission(connection, row)?;
     match (was == Status::Pending.as_str(), case.status() == Status::Pending) {
         (true, false) => totals.end_pending(&case.agent),

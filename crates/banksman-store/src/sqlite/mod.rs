@@ -76,6 +76,8 @@ fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cache_size", -16_000)?;
+    // Only then do the triggers that forbid removing a row also see INSERT OR REPLACE.
+    connection.pragma_update(None, "recursive_triggers", true)?;
     Ok(())
 }
 

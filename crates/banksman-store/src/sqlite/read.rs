@@ -19,6 +19,11 @@ pub(super) fn case(connection: &Connection, id: ActionId) -> rusqlite::Result<Op
         .optional()
 }
 
+/// A length, as SQLite counts: beyond `i64` it takes a number for a float, and refuses it.
+fn limit(rows: usize) -> Value {
+    Value::Integer(i64::try_from(rows).unwrap_or(i64::MAX))
+}
+
 /// The text and the values of a list query. The status stands in the text, because only then can SQLite see that
 /// a partial index applies.
 pub(super) fn cases_sql(query: &CaseQuery) -> (String, Vec<Value>) {
@@ -49,7 +54,8 @@ pub(super) fn cases_sql(query: &CaseQuery) -> (String, Vec<Value>) {
     if let Some(after) = query.after {
         filter(&mut sql, beyond, Value::Blob(after.to_bytes().into()));
     }
-    let _ = write!(sql, " ORDER BY a.id {direction} LIMIT {}", query.limit);
+    values.push(limit(query.limit));
+    let _ = write!(sql, " ORDER BY a.id {direction} LIMIT ?{}", values.len());
     (sql, values)
 }
 
@@ -79,8 +85,7 @@ pub(super) const DUE: &str =
 
 pub(super) fn due(connection: &Connection, by: Timestamp, limit: usize) -> rusqlite::Result<Vec<ActionId>> {
     let mut statement = connection.prepare_cached(DUE)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    statement.query_map(params![by.as_micros(), limit], |row| rows::action_id(row, 0))?.collect()
+    statement.query_map(params![by.as_micros(), self::limit(limit)], |row| rows::action_id(row, 0))?.collect()
 }
 
 pub(super) const NEXT_DUE: &str = "SELECT min(wake_at) FROM actions WHERE wake_at IS NOT NULL";
@@ -162,7 +167,8 @@ pub(super) fn events_sql(query: &EventQuery) -> (String, Vec<Value>) {
     if let Some(after) = query.after {
         filter(&mut sql, beyond, Value::Integer(i64::try_from(after).unwrap_or(i64::MAX)));
     }
-    let _ = write!(sql, " ORDER BY seq {direction} LIMIT {}", query.limit);
+    values.push(limit(query.limit));
+    let _ = write!(sql, " ORDER BY seq {direction} LIMIT ?{}", values.len());
     (sql, values)
 }
 
@@ -183,9 +189,8 @@ pub(super) fn last_seq(connection: &Connection) -> rusqlite::Result<u64> {
 pub(super) fn notices(connection: &Connection, limit: usize) -> rusqlite::Result<Vec<StoredNotice>> {
     let mut statement =
         connection.prepare_cached("SELECT id, action, notice, at FROM outbox ORDER BY id LIMIT ?1")?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     statement
-        .query_map([limit], |row| {
+        .query_map([self::limit(limit)], |row| {
             Ok(StoredNotice {
                 id: row.get(0)?,
                 action: rows::action_id(row, 1)?,
@@ -196,8 +201,8 @@ pub(super) fn notices(connection: &Connection, limit: usize) -> rusqlite::Result
         .collect()
 }
 
+pub(super) const PENDING_COUNT: &str = "SELECT count(*) FROM actions WHERE status = 'pending'";
+
 pub(super) fn pending_count(connection: &Connection) -> rusqlite::Result<u64> {
-    connection
-        .prepare_cached("SELECT count(*) FROM actions WHERE status = 'pending'")?
-        .query_row([], |row| row.get(0))
+    connection.prepare_cached(PENDING_COUNT)?.query_row([], |row| row.get(0))
 }

@@ -1,0 +1,112 @@
+//! A store that fails when told to, in the two ways in which a store can fail.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
+use banksman_store::{
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
+    StoreError, StoredEvent, StoredNotice,
+};
+
+/// How a commit fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fault {
+    /// It failed, and nothing was stored.
+    NotStored,
+    /// It was stored, and the answer was lost.
+    Stored,
+}
+
+impl Fault {
+    pub(crate) const PAIR: [Self; 2] = [Self::NotStored, Self::Stored];
+}
+
+/// A real store with faults between it and the engine.
+pub(crate) struct FaultyStore {
+    real: Arc<dyn Store>,
+    next: Mutex<VecDeque<Option<Fault>>>,
+}
+
+impl FaultyStore {
+    pub(crate) fn over(real: Arc<dyn Store>) -> Self {
+        Self { real, next: Mutex::default() }
+    }
+
+    /// What happens to the next commits; those after them are left alone.
+    pub(crate) fn next(&self, faults: impl IntoIterator<Item = Option<Fault>>) {
+        self.next.lock().unwrap().extend(faults);
+    }
+
+    /// Whether every fault has happened.
+    pub(crate) fn is_spent(&self) -> bool {
+        self.next.lock().unwrap().is_empty()
+    }
+}
+
+fn lost() -> CommitError {
+    CommitError::Unavailable(StoreError::Failed("the connection was lost".into()))
+}
+
+#[async_trait::async_trait]
+impl Store for FaultyStore {
+    async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
+        let fault = self.next.lock().unwrap().pop_front().flatten();
+        match fault {
+            None => self.real.commit(commit).await,
+            Some(Fault::NotStored) => Err(lost()),
+            Some(Fault::Stored) => {
+                self.real.commit(commit).await?;
+                Err(lost())
+            }
+        }
+    }
+
+    async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError> {
+        self.real.case(id).await
+    }
+
+    async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
+        self.real.cases(query).await
+    }
+
+    async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
+        self.real.batch(id).await
+    }
+
+    async fn due(&self, by: Timestamp, limit: usize) -> Result<Vec<ActionId>, StoreError> {
+        self.real.due(by, limit).await
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.real.next_due().await
+    }
+
+    async fn control(&self) -> Result<Control, StoreError> {
+        self.real.control().await
+    }
+
+    async fn credential(&self, secret_hash: Digest) -> Result<Option<Credential>, StoreError> {
+        self.real.credential(secret_hash).await
+    }
+
+    async fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
+        self.real.credentials().await
+    }
+
+    async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError> {
+        self.real.events(query).await
+    }
+
+    async fn last_seq(&self) -> Result<u64, StoreError> {
+        self.real.last_seq().await
+    }
+
+    async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {
+        self.real.notices(limit).await
+    }
+
+    async fn pending_count(&self) -> Result<u64, StoreError> {
+        self.real.pending_count().await
+    }
+}

@@ -1,0 +1,11 @@
+//! `/v1/actions`
+
+mod cancel;
+mod claim;
+mod decision;
+mod list;
+mod modify;
+mod outcome;
+mod propose;
+mod race;
+mod show;

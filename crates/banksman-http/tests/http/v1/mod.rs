@@ -1,0 +1,11 @@
+//! `/v1`
+
+mod actions;
+mod audit;
+mod batches;
+mod events;
+mod freezes;
+mod grants;
+mod mode;
+mod resolutions;
+mod ws;

@@ -1,0 +1,132 @@
+//! Lists of actions: what is in them, in which order, page by page.
+
+use std::sync::Arc;
+
+use banksman_core::{ActionId, Case, Risk, Status, Tier};
+
+use super::Harness;
+use super::bench::Bench;
+use super::fixture::{Proposal, advance, approve, claim, deny, hold, id, second};
+use crate::{CaseQuery, Order, Store};
+
+/// Actions of two agents with two tools at all tiers, some of them moved on.
+async fn varied_cases(store: &Arc<dyn Store>) -> Vec<Case> {
+    let mut cases = Vec::new();
+    for number in 0..60 {
+        let proposal = Proposal {
+            tool: if number % 3 == 0 { "mail".into() } else { "refund".into() },
+            tier: [Tier::Approve, Tier::Escalate, Tier::Auto, Tier::Approve, Tier::Block]
+                [usize::try_from(number).unwrap() % 5],
+            risk: Risk::High,
+            // Older by its clock than by its id: the order is that of the ids.
+            at: second(100 - i64::try_from(number).unwrap()),
+            ..Proposal::number(number)
+        };
+        let case = hold(store, proposal.by(if number % 2 == 0 { "riley" } else { "bo" })).await;
+        let case = match (case.status(), number % 4) {
+            (Status::Pending, 1) => advance(store, deny(&case, second(101))).await,
+            (Status::Pending, 2) => advance(store, approve(&case, second(101))).await,
+            (Status::Authorised, 3) => advance(store, claim(&case, second(101))).await,
+            _ => case,
+        };
+        cases.push(case);
+    }
+    cases
+}
+
+fn wanted(query: &CaseQuery, case: &Case) -> bool {
+    query.status.is_none_or(|status| case.status() == status)
+        && query.tier.is_none_or(|tier| case.submission.verdict.tier == tier)
+        && query.tool.as_deref().is_none_or(|tool| case.submission.action.tool == tool)
+        && query.agent.as_deref().is_none_or(|agent| case.agent == agent)
+}
+
+/// Every combination of filters finds what it says, in both directions, without gaps or repeats between pages.
+pub async fn every_list_finds_what_it_says<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let cases = varied_cases(bench.store()).await;
+    let statuses =
+        [None, Some(Status::Pending), Some(Status::Authorised), Some(Status::Denied), Some(Status::Expired)];
+    for status in statuses {
+        for tier in [None, Some(Tier::Approve), Some(Tier::Escalate)] {
+            for tool in [None, Some("mail")] {
+                for agent in [None, Some("riley"), Some("Riley")] {
+                    let query = CaseQuery {
+                        status,
+                        tier,
+                        tool: tool.map(Into::into),
+                        agent: agent.map(Into::into),
+                        ..CaseQuery::newest(1_000)
+                    };
+                    check_list(bench.store(), &cases, query).await;
+                }
+            }
+        }
+    }
+    bench.finish().await;
+}
+
+async fn check_list(store: &Arc<dyn Store>, cases: &[Case], query: CaseQuery) {
+    let mut expected: Vec<Case> = cases.iter().filter(|case| wanted(&query, case)).cloned().collect();
+    for order in [Order::Ascending, Order::Descending] {
+        let query = CaseQuery { order, ..query.clone() };
+        assert_eq!(store.cases(query.clone()).await.unwrap(), expected, "{query:?}");
+        let query = CaseQuery { limit: 4, ..query };
+        assert_eq!(paged(store, query.clone()).await, ids(&expected), "{query:?}");
+        expected.reverse();
+    }
+}
+
+fn ids(cases: &[Case]) -> Vec<ActionId> {
+    cases.iter().map(|case| case.id).collect()
+}
+
+async fn paged(store: &Arc<dyn Store>, mut query: CaseQuery) -> Vec<ActionId> {
+    let mut all = Vec::new();
+    loop {
+        let page = store.cases(query.clone()).await.unwrap();
+        assert!(page.len() <= query.limit);
+        let Some(last) = page.last() else { return all };
+        query.after = Some(last.id);
+        all.extend(ids(&page));
+    }
+}
+
+/// Every status can be listed, also one that nothing has.
+pub async fn every_status_can_be_listed<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let cases = varied_cases(bench.store()).await;
+    for status in Status::ALL {
+        let query = CaseQuery { status: Some(*status), ..CaseQuery::newest(1_000) };
+        check_list(bench.store(), &cases, query).await;
+    }
+    bench.finish().await;
+}
+
+/// What is decided while someone turns pages is neither shown twice nor pushes anything off the list.
+pub async fn pages_hold_still_while_the_list_moves<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let store = bench.store();
+    for number in 1..=10 {
+        hold(store, Proposal::number(number)).await;
+    }
+    let first = store.cases(CaseQuery::pending(4)).await.unwrap();
+    assert_eq!(ids(&first), [1, 2, 3, 4].map(id));
+    // The cursor itself leaves the list, one ahead of it too, and new ones come.
+    advance(store, deny(&first[3], second(1))).await;
+    advance(store, deny(&first[0], second(1))).await;
+    hold(store, Proposal::number(11)).await;
+    let query = CaseQuery { after: Some(id(4)), ..CaseQuery::pending(100) };
+    assert_eq!(ids(&store.cases(query).await.unwrap()), (5..=11).map(id).collect::<Vec<_>>());
+    bench.finish().await;
+}
+
+/// The number of pending actions is that of the list; and a list has no longest length.
+pub async fn what_is_pending_is_counted<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    varied_cases(bench.store()).await;
+    let pending = bench.store().cases(CaseQuery::pending(usize::MAX)).await.unwrap();
+    assert_eq!(bench.store().pending_count().await.unwrap(), u64::try_from(pending.len()).unwrap());
+    assert_eq!(bench.store().cases(CaseQuery::pending(0)).await.unwrap(), Vec::new());
+    bench.finish().await;
+}

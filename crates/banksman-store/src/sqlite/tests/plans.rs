@@ -1,0 +1,188 @@
+//! With a million rows, a query that reads them all is an outage: every plan is looked at.
+
+use banksman_core::{Decision, Risk, Status, Tier};
+use rusqlite::types::Value;
+use rusqlite::{Connection, params_from_iter};
+
+use super::{File, id, second};
+use crate::sqlite::apply::{JOINABLE, PENDING_BY_AGENT};
+use crate::sqlite::read::{DUE, NEXT_DUE, PENDING_COUNT, cases_sql, events_sql};
+use crate::{CaseQuery, EventQuery, Order};
+
+fn plan(connection: &Connection, sql: &str, values: Vec<Value>) -> String {
+    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+    let steps = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
+    steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
+}
+
+/// A plan that touches only the rows that it answers with, or those that one index leads to.
+fn assert_indexed(plan: &str, what: &str) {
+    for step in plan.lines() {
+        let searches = step.starts_with("SEARCH");
+        // A partial index that is walked in its order holds nothing but candidates.
+        let walks_partial_index =
+            step.starts_with("SCAN") && step.contains("USING") && step.contains("INDEX");
+        assert!(searches || walks_partial_index, "{what}\nreads everything:\n{plan}");
+    }
+    assert!(!plan.contains("TEMP B-TREE"), "{what}\nsorts:\n{plan}");
+}
+
+fn empty() -> (File, Connection) {
+    let file = File::new();
+    drop(file.store());
+    let connection = file.connect();
+    (file, connection)
+}
+
+#[test]
+fn every_list_of_pending_actions_uses_an_index() {
+    let (_file, connection) = empty();
+    for tier in [None, Some(Tier::Approve)] {
+        for tool in [None, Some("refund".to_owned())] {
+            for agent in [None, Some("riley".to_owned())] {
+                for after in [None, Some(id(1))] {
+                    for order in [Order::Ascending, Order::Descending] {
+                        let query = CaseQuery {
+                            tier,
+                            tool: tool.clone(),
+                            agent: agent.clone(),
+                            after,
+                            order,
+                            ..CaseQuery::pending(50)
+                        };
+                        let (sql, values) = cases_sql(&query);
+                        let plan = plan(&connection, &sql, values);
+                        assert_indexed(&plan, &format!("{query:?}"));
+                        assert!(
+                            plan.contains("pending_by") || plan.contains("open_by_status"),
+                            "{query:?}\n{plan}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_most_selective_filter_of_pending_actions_has_an_index_of_its_own() {
+    let (_file, connection) = empty();
+    let pending = CaseQuery::pending(50);
+    for (query, index) in [
+        (pending.clone(), "open_by_status"),
+        (CaseQuery { tier: Some(Tier::Escalate), ..pending.clone() }, "pending_by_tier"),
+        (CaseQuery { tool: Some("refund".into()), ..pending.clone() }, "pending_by_tool"),
+        (CaseQuery { agent: Some("riley".into()), ..pending }, "pending_by_agent"),
+    ] {
+        let (sql, values) = cases_sql(&query);
+        let plan = plan(&connection, &sql, values);
+        assert!(plan.contains(&format!("SEARCH a USING INDEX {index}")), "{query:?}\n{plan}");
+    }
+}
+
+#[test]
+fn lists_of_what_is_open_use_the_index_of_statuses() {
+    let (_file, connection) = empty();
+    for status in [Status::Pending, Status::Authorised, Status::Executing, Status::Unknown] {
+        let query = CaseQuery { status: Some(status), ..CaseQuery::newest(50) };
+        let (sql, values) = cases_sql(&query);
+        let plan = plan(&connection, &sql, values);
+        assert!(plan.contains("SEARCH a USING INDEX open_by_status"), "{status}\n{plan}");
+        assert_indexed(&plan, status.as_str());
+    }
+}
+
+#[test]
+fn the_newest_of_everything_come_in_the_order_of_the_table() {
+    let (_file, connection) = empty();
+    for after in [None, Some(id(1))] {
+        let (sql, values) = cases_sql(&CaseQuery { after, ..CaseQuery::newest(50) });
+        let plan = plan(&connection, &sql, values);
+        // It walks the table by its key and stops at the limit.
+        assert!(!plan.contains("TEMP B-TREE"), "{plan}");
+    }
+}
+
+#[test]
+fn the_timekeeper_and_the_doorkeeper_use_indexes() {
+    let (_file, connection) = empty();
+    let by = Value::Integer(second(0).as_micros());
+    let due = plan(&connection, DUE, vec![by, Value::Integer(256)]);
+    assert_indexed(&due, DUE);
+    assert!(due.contains("INDEX due"), "{due}");
+    let next = plan(&connection, NEXT_DUE, Vec::new());
+    assert_indexed(&next, NEXT_DUE);
+    assert!(next.contains("INDEX due"), "{next}");
+    let joinable = plan(&connection, JOINABLE, vec![Value::Text("riley".into()), Value::Blob(vec![0; 32])]);
+    assert_indexed(&joinable, JOINABLE);
+    assert!(joinable.contains("one_joinable (agent=? AND digest=?)"), "{joinable}");
+}
+
+#[test]
+fn counting_reads_only_what_is_pending() {
+    let (_file, connection) = empty();
+    for sql in [PENDING_COUNT, PENDING_BY_AGENT] {
+        let plan = plan(&connection, sql, Vec::new());
+        assert!(plan.contains("USING COVERING INDEX"), "{sql}\n{plan}");
+        assert_indexed(&plan, sql);
+    }
+}
+
+#[test]
+fn following_the_log_reads_only_what_is_new() {
+    let (_file, connection) = empty();
+    for order in [Order::Ascending, Order::Descending] {
+        let query = EventQuery { order, ..EventQuery::following(5, 100) };
+        let (sql, values) = events_sql(&query);
+        let plan = plan(&connection, &sql, values);
+        assert_indexed(&plan, &sql);
+        assert!(plan.contains("INTEGER PRIMARY KEY (rowid"), "{plan}");
+    }
+}
+
+#[test]
+fn the_events_of_an_action_and_the_resolutions_of_an_agent_have_indexes() {
+    let (_file, connection) = empty();
+    let action = EventQuery { action: Some(id(1)), ..EventQuery::following(0, 100) };
+    let resolutions =
+        EventQuery { agent: Some("riley".into()), resolutions_only: true, ..EventQuery::following(0, 100) };
+    for order in [Order::Ascending, Order::Descending] {
+        for after in [None, Some(7)] {
+            for (query, index) in [
+                (action.clone(), "audit_by_action (action=?"),
+                (EventQuery { kind: Some("decided".into()), ..action.clone() }, "audit_by_action (action=?"),
+                (resolutions.clone(), "audit_resolutions (agent=?"),
+                (EventQuery { since: Some(second(0)), ..resolutions.clone() }, "audit_resolutions (agent=?"),
+            ] {
+                let (sql, values) = events_sql(&EventQuery { order, after, ..query });
+                let plan = plan(&connection, &sql, values);
+                assert_indexed(&plan, &sql);
+                assert!(plan.contains(index), "{sql}\n{plan}");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_reading_of_the_log_sorts_it() {
+    let (_file, connection) = empty();
+    let all = EventQuery { after: None, ..EventQuery::following(0, 100) };
+    for query in [
+        all.clone(),
+        EventQuery { kind: Some("decided".into()), ..all.clone() },
+        EventQuery { agent: Some("riley".into()), ..all.clone() },
+        EventQuery { tool: Some("refund".into()), ..all.clone() },
+        EventQuery { risk: Some(Risk::High), decision: Some(Decision::Deny), ..all.clone() },
+        EventQuery {
+            actor: Some("ann".into()),
+            since: Some(second(0)),
+            until: Some(second(1)),
+            ..all.clone()
+        },
+        EventQuery { resolutions_only: true, ..all },
+    ] {
+        let (sql, values) = events_sql(&query);
+        let plan = plan(&connection, &sql, values);
+        assert!(!plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
