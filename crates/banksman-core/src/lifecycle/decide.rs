@@ -45,7 +45,7 @@ pub(super) fn decide(case: &Case, ballot: Ballot, moment: &Moment<'_>) -> Result
 }
 
 /// An edit makes the next version. Its author's approval counts for it; nobody else's approval of the old one
-/// does. A version that demands more than the old one is held anew.
+/// does. A version that demands more than the old one is held anew, with nobody's approval yet.
 pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Transition, Refusal> {
     let Edit { ballot, submission } = edit;
     let now = moment.now;
@@ -70,18 +70,19 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
     let mut next = case.clone();
     next.version += 1;
     next.submission = submission;
-    // An author who may not approve such actions may not edit them either; but where the edit itself raised the
-    // demand, the new version simply waits for those who may.
-    if !demands_more {
-        refuse_if_unable(&next, &ballot)?;
+    if verdict.require_reason && is_blank(ballot.reason.as_deref()) && is_blank(ballot.message.as_deref()) {
+        return Err(Refusal::ReasonRequired);
     }
-    next.reviews.push(review(&ballot, next.version, now));
-    let deadline = if demands_more {
-        now.after(verdict.hold_for(next.submission.action.timeout_seconds))
+    let state = if demands_more {
+        // The author said what to run, not that it may run under demands they had not seen: their word stands with
+        // the version they edited, and the new one waits for everyone it needs, them included.
+        next.reviews.push(review(&ballot, case.version, now));
+        State::Pending { deadline: now.after(verdict.hold_for(next.submission.action.timeout_seconds)) }
     } else {
-        deadline
+        refuse_if_unable(&next, &ballot)?;
+        next.reviews.push(review(&ballot, next.version, now));
+        after_approval(&next, &verdict, deadline, now)
     };
-    let state = after_approval(&next, &verdict, deadline, now);
     let held_again = state.status() == Status::Pending;
     let effects = if held_again { vec![Effect::Notify(Notice::Held)] } else { Vec::new() };
     Ok(moved(next, state, now, Actor::from(&ballot.reviewer), fact, effects))

@@ -42,7 +42,7 @@ pub fn open(opening: Opening, moment: &Moment<'_>) -> Transition {
         ),
         (None, Tier::Auto) => (authorised(Authority::Policy), Vec::new()),
         (None, Tier::Notify) => (authorised(Authority::Policy), vec![Effect::Notify(Notice::LetThrough)]),
-        (None, Tier::Approve | Tier::Escalate) => match grant {
+        (None, Tier::Approve | Tier::Escalate) => match grant.filter(|_| verdict.tier == Tier::Approve) {
             Some(grant) => (authorised(Authority::Grant { grant }), vec![Effect::Notify(Notice::LetThrough)]),
             None => (
                 State::Pending { deadline: now.after(verdict.hold_for(submission.action.timeout_seconds)) },

@@ -124,12 +124,17 @@ fn an_edit_that_demands_more_is_held_anew() {
         // Were Dan's approval of the first version counted, two people would be enough here.
         (50, edits("ann", raised()), "pending v2 until 110, tell held"),
         (51, Ask::Vote(Vote { version: Some(1), ..vote("bob", Approve) }), "stale_version"),
-        (52, says("ann", Approve), "already_voted"),
+        // Ann's edit was no approval under demands that she had not seen; now she has.
+        (52, says("ann", Approve), "pending v2 until 110"),
+        (53, says("ann", Approve), "already_voted"),
         (109, says("dan", Approve), "authorised v2 until 139"),
     ];
     let case = check(held(first()), steps);
     assert_eq!(case.approvals().map(|review| review.by.as_str()).collect::<Vec<_>>(), ["ann", "dan"]);
-    // An author without the role may raise the demand; their own approval just does not meet it.
+    // Also where the author alone could meet the new demand.
+    let alone = [(50, edits("ann", verdict(Tier::Escalate, 1, &[])), "pending v2 until 110, tell held")];
+    check(held(verdict(Tier::Approve, 1, &[])), alone);
+    // An author without the role may raise the demand; it waits for those who have it.
     let finance = || verdict(Tier::Escalate, 1, &["finance"]);
     check(
         held(verdict(Tier::Approve, 1, &[])),

@@ -91,7 +91,6 @@ impl Reference {
         if wants_it_to_run && ["olga", "riley"].contains(&vote.reviewer.name.as_str()) {
             return Err("self_approval");
         }
-        let says = |words: Option<&str>| words.is_some_and(|words| !words.trim().is_empty());
         if self.verdict.require_reason && !says(vote.reason) && !says(vote.message) {
             return Err("reason_required");
         }
@@ -141,8 +140,8 @@ impl Reference {
         }
     }
 
-    /// An edit makes the next version: only its author's approval counts for it, and where it demands more it
-    /// is held for as long as a new one.
+    /// An edit makes the next version: only its author's approval counts for it, and where it demands more not even
+    /// that, and it is held for as long as a new one.
     pub(super) fn edit(&mut self, vote: &Vote, verdict: &Verdict, now: i64, frozen: bool) -> Answer {
         self.admit(vote, now)?;
         if vote.decision != Decision::Modify {
@@ -153,6 +152,9 @@ impl Reference {
         }
         if verdict.tier == Tier::Block {
             return Err("modification_blocked");
+        }
+        if verdict.require_reason && !says(vote.reason) && !says(vote.message) {
+            return Err("reason_required");
         }
         let demands_more = verdict.tier > self.verdict.tier || verdict.quorum != self.verdict.quorum;
         let approved_before = std::mem::take(&mut self.approved);
@@ -165,8 +167,9 @@ impl Reference {
         self.version += 1;
         if demands_more {
             self.hold(now);
+        } else {
+            self.count_approval(vote, now);
         }
-        self.count_approval(vote, now);
         Ok(())
     }
 
@@ -252,4 +255,8 @@ fn places_filled(verdict: &Verdict, people: &[(String, Vec<String>)]) -> usize {
     let mut places: Vec<Option<&str>> = roles.iter().map(|role| Some(role.as_str())).collect();
     places.extend(std::iter::repeat_n(None, free));
     best(&places, people, &mut BTreeSet::new())
+}
+
+fn says(words: Option<&str>) -> bool {
+    words.is_some_and(|words| !words.trim().is_empty())
 }
