@@ -61,6 +61,7 @@ pub(crate) fn action() -> ActionView {
         },
         votes: vec![VoteView {
             by: "ann".into(),
+            roles: Vec::new(),
             decision: Decision::Approve,
             version: 1,
             at: seconds(-60),
