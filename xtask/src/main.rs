@@ -27,6 +27,10 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test", rest @ ..] => test::run(rest),
         ["check"] => check::run(),
+        // A benchmark of a limit that was compiled without optimisation would flatter us.
+        ["bench", ..] if cfg!(debug_assertions) => {
+            test::cargo(&[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat())
+        }
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");

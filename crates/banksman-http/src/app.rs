@@ -9,29 +9,35 @@ use tokio::sync::watch;
 
 use crate::console::SignInCodes;
 
-/// What every handler can reach.
+/// What every handler can reach. Cheap to clone, because every request does.
 #[derive(Clone)]
-pub struct App {
+pub struct App(Arc<Shared>);
+
+/// What the clones share.
+pub struct Shared {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) hosts: Arc<Hosts>,
+    pub(crate) hosts: Hosts,
     /// Becomes true when the server is to end: long answers stop waiting.
     pub(crate) stopping: watch::Receiver<bool>,
     /// The OpenAPI document, made once.
-    pub(crate) openapi: Arc<str>,
-    pub(crate) codes: Arc<SignInCodes>,
+    pub(crate) openapi: String,
+    pub(crate) codes: SignInCodes,
+}
+
+impl std::ops::Deref for App {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
 }
 
 impl App {
     /// An application over an engine, for the given hosts.
     #[must_use]
     pub fn new(engine: Arc<Engine>, hosts: Hosts, stopping: watch::Receiver<bool>) -> Self {
-        Self {
-            engine,
-            hosts: Arc::new(hosts),
-            stopping,
-            openapi: crate::document().into(),
-            codes: Arc::default(),
-        }
+        let openapi = crate::document();
+        Self(Arc::new(Shared { engine, hosts, stopping, openapi, codes: SignInCodes::default() }))
     }
 
     /// A code that lets this person sign in with a browser, once.

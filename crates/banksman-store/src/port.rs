@@ -91,7 +91,7 @@ pub struct Commit {
     pub control: Vec<ControlChange>,
     /// The audit events, in order.
     pub events: Vec<Event>,
-    /// What people are to be told.
+    /// What people are to be told. Each is because of an event, so there are no more of them than of those.
     pub notices: Vec<NoticeRow>,
     /// Notices that were delivered and can go.
     pub settled_notices: Vec<i64>,
@@ -183,7 +183,7 @@ pub struct NoticeRow {
 /// A notice in the outbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredNotice {
-    /// Its place in the outbox, to settle it.
+    /// Its place in the outbox, to settle it. No other notice ever has the same.
     pub id: i64,
     /// About which action.
     pub action: ActionId,

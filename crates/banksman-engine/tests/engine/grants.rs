@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::wire::{DecisionRequest, GrantBody};
-use banksman_core::{Authority, Case, Decision, Grant, GrantMatch, GrantReach, Refusal, Remember, State, Status};
+use banksman_core::{
+    Authority, Case, Decision, Grant, GrantMatch, GrantReach, Refusal, Remember, State, Status,
+};
 use banksman_engine::EngineError;
 
 use crate::world::{INSTANT, World, ballot, body, error, refusal};
@@ -91,7 +93,10 @@ async fn a_grant_ends_at_its_moment() {
     for seconds in [0, 90 * 24 * 3600 + 1, u64::MAX] {
         let case = deploy(&world, "staging", Some("monday")).await;
         let odd = remembering(&case, Remember { expires_in_seconds: seconds, ..EXACT });
-        assert!(matches!(error(world.engine.decide(&world.ann, case.id, odd).await), EngineError::Invalid(_)));
+        assert!(matches!(
+            error(world.engine.decide(&world.ann, case.id, odd).await),
+            EngineError::Invalid(_)
+        ));
     }
     world.close().await;
 }

@@ -31,5 +31,7 @@ mod time;
 mod resolutions;
 mod waiting;
 
+mod workers;
+
 mod faults;
 mod races;

@@ -66,7 +66,10 @@ async fn an_edit_authorises_what_was_edited_and_nothing_else() {
     let edited = world.engine.decide(&world.ann, case.id, edit(&case, r#"{"amount":4}"#)).await.unwrap();
     assert_eq!((edited.status(), edited.version), (Status::Authorised, 2));
     assert_eq!(edited.submission.action.args.as_str(), r#"{"amount":4}"#);
-    assert_eq!(refusal(world.engine.claim(&world.riley, case.id, claim_of(&case)).await).code(), "digest_mismatch");
+    assert_eq!(
+        refusal(world.engine.claim(&world.riley, case.id, claim_of(&case)).await).code(),
+        "digest_mismatch"
+    );
     let claimed = world.claim(&world.riley, &edited).await.unwrap();
     assert_eq!(claimed.idempotency_key, format!("{}.2", case.id));
     assert_eq!(claimed.case.submission.action.args.as_str(), r#"{"amount":4}"#);
@@ -103,13 +106,14 @@ async fn an_edit_that_demands_more_is_held_anew() {
     world.clock.pass(Duration::from_secs(1_800));
     let edited = world.engine.decide(&world.ann, case.id, edit(&case, r#"{"amount":500}"#)).await.unwrap();
     assert_eq!((edited.status(), edited.submission.verdict.tier), (Status::Pending, Tier::Escalate));
-    // With a deadline of its own, and Ann's vote already cast.
+    // With a deadline of its own, and for everyone it needs: Ann had not seen what it would demand.
     assert!(edited.state.wakes_at() > case.state.wakes_at());
-    assert_eq!(refusal(world.approve(&world.ann, &edited).await).code(), "already_voted");
+    assert_eq!(edited.approvals().count(), 0);
     assert_eq!(world.notices().await, ["held", "held"]);
     // A decision about the version before is about something else.
     assert_eq!(refusal(world.approve(&world.bea, &case).await), Refusal::StaleVersion { current: 2 });
-    assert_eq!(world.approve(&world.bea, &edited).await.unwrap().status(), Status::Authorised);
+    assert_eq!(world.approve(&world.bea, &edited).await.unwrap().status(), Status::Pending);
+    assert_eq!(world.approve(&world.ann, &edited).await.unwrap().status(), Status::Authorised);
     world.close().await;
 }
 

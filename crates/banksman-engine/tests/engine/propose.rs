@@ -12,7 +12,10 @@ use crate::world::{HOUR, QUARTER, World, body, error, joined, request};
 async fn what_needs_approval_waits_and_people_are_told_once() {
     let world = World::new().await;
     let case = world.held().await;
-    assert_eq!((case.status(), case.agent.as_str(), case.owner.as_deref()), (Status::Pending, "riley", Some("olga")));
+    assert_eq!(
+        (case.status(), case.agent.as_str(), case.owner.as_deref()),
+        (Status::Pending, "riley", Some("olga"))
+    );
     assert_eq!(world.notices().await, ["held"]);
     assert_eq!(world.engine.pending_count().await.unwrap(), 1);
     world.close().await;
@@ -124,7 +127,10 @@ async fn the_key_of_a_proposal_that_joined_leads_to_what_it_joined() {
     let proposed = world.engine.propose(&world.riley, body(text, Some("k"))).await.unwrap();
     assert_eq!((joined(&proposed), proposed.case.status()), ((true, case.id), Status::Denied));
     let other = body(r#"{"tool":"refund","args":{"amount":9}}"#, Some("k"));
-    assert!(matches!(error(world.engine.propose(&world.riley, other).await), EngineError::IdempotencyKeyReused));
+    assert!(matches!(
+        error(world.engine.propose(&world.riley, other).await),
+        EngineError::IdempotencyKeyReused
+    ));
     world.close().await;
 }
 

@@ -140,6 +140,11 @@ impl World {
         self.propose(&self.riley, "refund", r#"{"amount":5}"#).await
     }
 
+    /// Another one that waits.
+    pub(crate) async fn held_other(&self) -> Arc<Case> {
+        self.propose(&self.riley, "refund", r#"{"amount":6}"#).await
+    }
+
     /// A refund of Riley's that Ann approved.
     pub(crate) async fn approved(&self) -> Arc<Case> {
         let case = self.held().await;
@@ -155,11 +160,7 @@ impl World {
         self.engine.decide(reviewer, case.id, ballot(case, decision)).await
     }
 
-    pub(crate) async fn approve(
-        &self,
-        reviewer: &Principal,
-        case: &Case,
-    ) -> Result<Arc<Case>, EngineError> {
+    pub(crate) async fn approve(&self, reviewer: &Principal, case: &Case) -> Result<Arc<Case>, EngineError> {
         self.decide(reviewer, case, Decision::Approve).await
     }
 
@@ -207,7 +208,10 @@ impl World {
             let revisions: Vec<u64> = story.iter().map(|action| action.revision).collect();
             assert_eq!(revisions, (1..=case.revision).collect::<Vec<_>>(), "{case:?}");
             let last = story.last().unwrap();
-            assert_eq!((last.status, last.version, last.digest), (case.status(), case.version, case.submission.digest));
+            assert_eq!(
+                (last.status, last.version, last.digest),
+                (case.status(), case.version, case.submission.digest)
+            );
             assert_eq!(case.submission.digest, case.submission.action.digest());
             let seen = self.engine.action(&self.ada, case.id).await.unwrap();
             assert_eq!(*seen, case, "the engine remembers something else than is stored");

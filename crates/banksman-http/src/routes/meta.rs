@@ -18,7 +18,7 @@ pub(crate) async fn ready(State(app): State<App>) -> Answer {
 }
 
 pub(crate) async fn openapi(State(app): State<App>) -> Answer {
-    Ok(([(CONTENT_TYPE, "application/json")], app.openapi.to_string()).into_response())
+    Ok(([(CONTENT_TYPE, "application/json")], app.openapi.clone()).into_response())
 }
 
 pub(crate) async fn jwks(State(app): State<App>) -> Answer {

@@ -117,6 +117,7 @@ macro_rules! conformance_suite {
             }
             outbox {
                 notices_come_in_order_until_settled
+                a_notice_without_an_event_is_refused
                 places_in_the_outbox_are_not_used_again
             }
             house {

@@ -6,8 +6,8 @@ use banksman_core::{Notice, Tier};
 
 use super::Harness;
 use super::bench::Bench;
-use super::fixture::{Proposal, advance, claim, hold, id, pass_time, second};
-use crate::{Commit, Store, StoredNotice};
+use super::fixture::{Proposal, advance, claim, hold, id, opening, pass_time, second};
+use crate::{Commit, CommitError, Store, StoredNotice};
 
 async fn settle(store: &Arc<dyn Store>, notices: &[StoredNotice]) {
     let settled_notices = notices.iter().map(|notice| notice.id).collect();
@@ -44,6 +44,17 @@ pub async fn notices_come_in_order_until_settled<H: Harness>() {
     // Two dispatchers may have told the same: settling it again is no harm.
     settle(store, &all).await;
     assert_eq!(store.notices(10).await.unwrap(), Vec::new());
+    bench.finish().await;
+}
+
+/// A notice that nothing happened for is refused, and with it the rest of its commit.
+pub async fn a_notice_without_an_event_is_refused<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let mut commit = opening(Proposal::number(1).open());
+    commit.notices.extend(commit.notices.clone());
+    assert!(matches!(bench.store().commit(commit).await, Err(CommitError::Unavailable(_))));
+    assert_eq!(bench.store().case(id(1)).await.unwrap(), None);
+    assert_eq!(bench.store().notices(10).await.unwrap(), Vec::new());
     bench.finish().await;
 }
 

@@ -37,6 +37,10 @@ pub(super) struct EventRow {
 
 impl EncodedCommit {
     pub(super) fn of(commit: Commit) -> Result<Self, StoreError> {
+        // Each notice takes the place of an event; one without a place would be lost.
+        if commit.notices.len() > commit.events.len() {
+            return Err(StoreError::Failed("a commit has more notices than events".into()));
+        }
         Ok(Self {
             control_epoch: commit.control_epoch,
             limits: commit.limits,

@@ -1,5 +1,7 @@
 //! The conformance suite, against each store that there is.
 
+#![expect(clippy::expect_used, reason = "without a place for its database a test stops")]
+
 mod sqlite {
     use std::sync::Arc;
 

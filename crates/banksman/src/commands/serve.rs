@@ -1,5 +1,6 @@
 //! `banksman serve`: the server, with nothing to configure.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -46,7 +47,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         ));
     }
     start_log();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    // One core is for the thread that writes to the database; on two cores, more workers would only fight it.
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let workers = cores.saturating_sub(1).max(1);
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(workers).enable_all().build()?;
     runtime.block_on(serve(args, context))?;
     // Reads that still run on other threads do not hold up the end.
     runtime.shutdown_timeout(Duration::from_secs(1));
@@ -56,7 +60,9 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 fn start_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("BANKSMAN_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false).init();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .with_target(false).init();
 }
 
 /// What a new installation gets, shown once.
