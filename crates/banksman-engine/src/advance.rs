@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use banksman_core::{ActionId, Case, Effect, Moment, Principal, Refusal, Timestamp, Transition};
+use banksman_core::{ActionId, Case, Effect, Moment, Principal, Refusal, Status, Timestamp, Transition};
 use banksman_store::{AdvancedCase, Commit, CommitError, Conflict, Control, ControlChange, NoticeRow};
 
 use crate::{Engine, EngineError};
@@ -15,13 +15,22 @@ const TRIES: usize = 1000;
 pub(crate) struct Plan {
     pub(crate) transition: Transition,
     pub(crate) new_submission: bool,
+    /// The moment by which it has to be committed, if it has to be.
+    pub(crate) before: Option<Timestamp>,
     pub(crate) control: Vec<ControlChange>,
     pub(crate) events: Vec<banksman_core::audit::Event>,
 }
 
 impl From<Transition> for Plan {
     fn from(transition: Transition) -> Self {
-        Self { transition, new_submission: false, control: Vec::new(), events: Vec::new() }
+        Self { transition, new_submission: false, before: None, control: Vec::new(), events: Vec::new() }
+    }
+}
+
+impl Plan {
+    /// The same, but only if it is committed before the time is up that the action has in its state.
+    pub(crate) fn in_time(self, scene: &Scene<'_>) -> Self {
+        Self { before: scene.case.state.wakes_at(), ..self }
     }
 }
 
@@ -98,9 +107,10 @@ impl Engine {
                 Err(error) => return Err(error),
             };
             let guarded_epoch = (house == House::Guarded).then_some(control.epoch);
-            match self.commit_plan(planned, guarded_epoch).await {
+            match self.commit_plan(&case, planned, guarded_epoch).await {
                 Ok(case) => return Ok(case),
                 Err(CommitError::Conflict(Conflict::ControlMoved)) => self.reload_control().await?,
+                Err(CommitError::Conflict(Conflict::TooLate(_))) => return Err(too_late(&case)),
                 // Only an edit can make an action the same as another.
                 Err(CommitError::Conflict(Conflict::Joinable(other))) => {
                     return Err(EngineError::InvalidArgs(format!(
@@ -124,8 +134,14 @@ impl Engine {
         Err(EngineError::Internal("the action kept moving".into()))
     }
 
-    async fn commit_plan(&self, plan: Plan, control_epoch: Option<u64>) -> Result<Arc<Case>, CommitError> {
-        let Plan { transition, new_submission, control, events: more } = plan;
+    async fn commit_plan(
+        &self,
+        from: &Case,
+        plan: Plan,
+        control_epoch: Option<u64>,
+    ) -> Result<Arc<Case>, CommitError> {
+        let Plan { transition, new_submission, before, control, events: more } = plan;
+        let was_pending = from.status() == Status::Pending;
         let case = Arc::new(transition.case);
         let notices = notices(&case, &transition.effects, transition.event.at);
         let told = !notices.is_empty();
@@ -134,7 +150,7 @@ impl Engine {
         events.extend(more);
         let commit = Commit {
             control_epoch,
-            advanced: vec![AdvancedCase { case: Arc::clone(&case), new_submission }],
+            advanced: vec![AdvancedCase { case: Arc::clone(&case), was_pending, before, new_submission }],
             control,
             events,
             notices,
@@ -151,6 +167,14 @@ impl Engine {
         }
         Ok(case)
     }
+}
+
+/// What the lifecycle would have said, had its clock been that of the store.
+fn too_late(case: &Case) -> EngineError {
+    let at = case.state.wakes_at().unwrap_or_default();
+    let refusal =
+        if case.status() == Status::Pending { Refusal::Expired { at } } else { Refusal::Lapsed { at } };
+    EngineError::refused(refusal, case)
 }
 
 /// The outbox rows for a transition's effects.

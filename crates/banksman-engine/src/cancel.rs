@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::{ActionId, Actor, Case, Command, Principal, step};
 
-use crate::advance::House;
+use crate::advance::{House, Plan};
 use crate::read::visible_to;
 use crate::{Engine, EngineError};
 
@@ -23,7 +23,7 @@ impl Engine {
             visible_to(caller, scene.case)?;
             let command = Command::Cancel { by: Actor::from(caller), reason: reason.clone() };
             step(scene.case, command, &scene.moment())
-                .map(Into::into)
+                .map(|transition| Plan::from(transition).in_time(scene))
                 .map_err(|refusal| scene.refuse(refusal))
         })
         .await

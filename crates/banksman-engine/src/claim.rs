@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::{ActionId, Case, ClaimRequest, Command, Principal, State, Timestamp, step};
 
-use crate::advance::House;
+use crate::advance::{House, Plan};
 use crate::read::own;
 use crate::{Engine, EngineError};
 
@@ -36,7 +36,8 @@ impl Engine {
             .advance(id, Some(agent), House::Guarded, |scene| {
                 own(agent, scene.case)?;
                 let transition = step(scene.case, Command::Claim(request.clone()), &scene.moment());
-                transition.map(Into::into).map_err(|refusal| scene.refuse(refusal))
+                let planned = transition.map(|transition| Plan::from(transition).in_time(scene));
+                planned.map_err(|refusal| scene.refuse(refusal))
             })
             .await?;
         let State::Executing { claim, .. } = &case.state else {

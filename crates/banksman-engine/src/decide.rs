@@ -92,7 +92,7 @@ impl Engine {
         let edit = Edit { ballot: ballot.clone(), submission: Arc::new(submission) };
         let transition = step(scene.case, Command::Edit(edit), &scene.moment())
             .map_err(|refusal| scene.refuse(refusal))?;
-        Ok(Plan { new_submission: true, ..transition.into() })
+        Ok(Plan { new_submission: true, ..Plan::from(transition).in_time(scene) })
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn plan_decision(
     let reviewer = Actor::from(&ballot.reviewer);
     let transition = step(scene.case, Command::Decide(ballot), &scene.moment())
         .map_err(|refusal| scene.refuse(refusal))?;
-    let mut plan = Plan::from(transition);
+    let mut plan = Plan::from(transition).in_time(scene);
     if let Some(remember) = remember.filter(|_| plan.transition.effects.contains(&Effect::Remember)) {
         let grant = grant(scene, remember, &reviewer)?;
         plan.events.push(Event::general(scene.now, reviewer, Fact::Granted { grant: grant.clone() }));

@@ -140,7 +140,7 @@ impl Engine {
             },
             Conflict::TooManyPendingForAgent => Err(EngineError::TooManyPending { scope: "for this agent" }),
             Conflict::TooManyPending => Err(EngineError::TooManyPending { scope: "altogether" }),
-            Conflict::CaseMoved(_) => {
+            Conflict::CaseMoved(_) | Conflict::TooLate(_) => {
                 Err(EngineError::Internal(format!("a new action {} cannot have moved", case.id)))
             }
         }

@@ -92,7 +92,9 @@ impl Engine {
                 Err(CommitError::Conflict(Conflict::TooManyPending)) => {
                     return Err(EngineError::TooManyPending { scope: "altogether" });
                 }
-                Err(CommitError::Conflict(Conflict::CaseMoved(_) | Conflict::IdempotencyKeyUsed { .. })) => {
+                Err(CommitError::Conflict(
+                    Conflict::CaseMoved(_) | Conflict::TooLate(_) | Conflict::IdempotencyKeyUsed { .. },
+                )) => {
                     return Err(EngineError::Internal("a new batch cannot have moved".into()));
                 }
                 Err(CommitError::Unavailable(error)) => return Err(error.into()),

@@ -111,6 +111,11 @@ pub struct PendingLimits {
 pub struct AdvancedCase {
     /// The action, at its new revision.
     pub case: Arc<Case>,
+    /// Whether it was pending at the revision before, for the counts of what is.
+    pub was_pending: bool,
+    /// Guard: by the store's own clock, it is still before this moment. A decision or a claim that was made in time
+    /// but got stuck on its way is late all the same.
+    pub before: Option<Timestamp>,
     /// Whether its submission is new (an edit) and has to be stored too.
     pub new_submission: bool,
 }
@@ -229,6 +234,8 @@ pub enum Conflict {
     ControlMoved,
     /// This action has moved since, or is not there.
     CaseMoved(ActionId),
+    /// The moment before which this action had to be moved has passed.
+    TooLate(ActionId),
     /// The same proposal is already waiting, or approved and not yet claimed.
     Joinable(ActionId),
     /// The key was used before.

@@ -90,9 +90,8 @@ impl World {
 
     async fn with(judge: Box<dyn Judge>, config: EngineConfig) -> Self {
         let folder = TempDir::new().unwrap();
-        let real = Arc::new(SqliteStore::open(&folder.path().join("banksman.db")).unwrap());
-        let store = Arc::new(FaultyStore::over(real));
         let clock = Arc::new(FakeClock(AtomicI64::new(1_700_000_000_000_000)));
+        let store = Arc::new(FaultyStore::over(open(&folder, &clock)));
         let engine = start(&store, judge, &clock, config).await;
         let known = |kind, name, owner, roles| introduce(&engine, kind, name, owner, roles);
         Self {
@@ -119,7 +118,7 @@ impl World {
 
     /// Another process on the same database file, as the command line is beside the server.
     pub(crate) async fn neighbour(&self) -> Arc<Engine> {
-        let store = Arc::new(SqliteStore::open(&self.folder.path().join("banksman.db")).unwrap());
+        let store = open(&self.folder, &self.clock);
         let judge = Box::new(PolicyTable::parse(POLICY).unwrap());
         let store = Arc::new(FaultyStore::over(store));
         start(&store, judge, &self.clock, EngineConfig::default()).await
@@ -303,4 +302,10 @@ pub(crate) fn error<T>(result: Result<T, EngineError>) -> EngineError {
 /// Whether a proposal was joined, and with what.
 pub(crate) fn joined(proposed: &Proposed) -> (bool, ActionId) {
     (proposed.joined, proposed.case.id)
+}
+
+/// The database in a folder, with the clock that the engine goes by.
+fn open(folder: &TempDir, clock: &Arc<FakeClock>) -> Arc<SqliteStore> {
+    let clock = Arc::clone(clock);
+    Arc::new(SqliteStore::open_with_clock(&folder.path().join("banksman.db"), move || clock.now()).unwrap())
 }

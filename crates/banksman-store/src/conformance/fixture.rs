@@ -196,10 +196,21 @@ pub(super) fn advancing(transition: Transition) -> Commit {
     let new_submission = transition.event.fact.decision() == Some(Decision::Modify);
     Commit {
         notices: notices(&transition),
-        advanced: vec![AdvancedCase { case: Arc::new(transition.case), new_submission }],
+        advanced: vec![AdvancedCase {
+            was_pending: ends_a_hold(&transition.event.fact),
+            before: None,
+            case: Arc::new(transition.case),
+            new_submission,
+        }],
         events: vec![transition.event],
         ..Commit::default()
     }
+}
+
+/// Only what is pending is decided, edited, withdrawn or expired.
+pub(super) fn ends_a_hold(fact: &banksman_core::audit::Fact) -> bool {
+    use banksman_core::audit::Fact;
+    matches!(fact, Fact::Decided { .. } | Fact::Modified { .. } | Fact::Cancelled { .. } | Fact::Expired)
 }
 
 /// Both in one.

@@ -1,6 +1,6 @@
 //! A guard that does not hold is a conflict, and a conflict leaves no trace.
 
-use banksman_core::{Digest, Mode, Tier};
+use banksman_core::{Digest, Mode, Tier, Timestamp};
 
 use super::Harness;
 use super::bench::{Bench, Snapshot};
@@ -32,6 +32,27 @@ pub async fn a_stale_revision_writes_nothing<H: Harness>() {
     }
     let free = Commit { idempotency: Some(key("k", "r", id(1))), ..Commit::default() };
     bench.store().commit(free).await.unwrap();
+    bench.finish().await;
+}
+
+/// A move that has to happen before a moment does not happen after it, by the store's own clock.
+pub async fn what_comes_too_late_writes_nothing<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let case = hold(bench.store(), Proposal::number(1)).await;
+    let before = Snapshot::of(bench.store()).await;
+    let until = |end: Timestamp| {
+        let mut commit = advancing(approve(&case, second(1)));
+        commit.advanced.iter_mut().for_each(|moved| moved.before = Some(end));
+        commit
+    };
+    // 1970 is over everywhere; the year 9999 is not.
+    let late = bench.store().commit(until(Timestamp::from_micros(1))).await;
+    assert_eq!(conflict(late), Conflict::TooLate(id(1)));
+    assert_eq!(Snapshot::of(bench.store()).await, before);
+    bench.store().commit(until(Timestamp::MAX)).await.unwrap();
+    // Whoever is both late and beaten hears of having been beaten.
+    let both = bench.store().commit(until(Timestamp::from_micros(1))).await;
+    assert_eq!(conflict(both), Conflict::CaseMoved(id(1)));
     bench.finish().await;
 }
 

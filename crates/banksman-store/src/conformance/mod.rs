@@ -69,6 +69,7 @@ macro_rules! conformance_suite {
             }
             guards {
                 a_stale_revision_writes_nothing
+                what_comes_too_late_writes_nothing
                 an_unknown_action_cannot_move
                 one_of_many_moves_of_a_revision_succeeds
                 an_action_is_claimed_once

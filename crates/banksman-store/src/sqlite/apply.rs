@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use banksman_core::Status;
+use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
@@ -23,6 +23,8 @@ pub(super) struct Totals {
     pub(super) last_seq: u64,
     /// The epoch of the house rules.
     pub(super) epoch: u64,
+    /// The time at which the running transaction began.
+    pub(super) now: Timestamp,
     /// Which agents gained (true) or lost a pending action in the running transaction.
     journal: Vec<(String, bool)>,
 }
@@ -185,6 +187,13 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
     if commit.control_epoch.is_some_and(|epoch| epoch != totals.epoch) {
         return conflict(Conflict::ControlMoved);
     }
+    let late = |row: &&CaseRow| row.before.is_some_and(|end| end <= totals.now);
+    if let Some(row) = commit.advanced.iter().find(late) {
+        // Moved or late: whoever lost to another should hear of that one.
+        let moved = stored_revision(connection, row.case.id)? != Some(row.case.revision - 1);
+        let id = row.case.id;
+        return conflict(if moved { Conflict::CaseMoved(id) } else { Conflict::TooLate(id) });
+    }
     if let Some(key) = &commit.idempotency {
         let used = connection
             .prepare_cached("SELECT request, action FROM idempotency_keys WHERE agent = ?1 AND key = ?2")?
@@ -205,11 +214,7 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
             }
         }
         for row in &commit.advanced {
-            let found: Option<u64> = connection
-                .prepare_cached("SELECT revision FROM actions WHERE id = ?1")?
-                .query_row([row.case.id.to_bytes()], |stored| stored.get(0))
-                .optional()?;
-            if found != Some(row.case.revision - 1) {
+            if stored_revision(connection, row.case.id)? != Some(row.case.revision - 1) {
                 return conflict(Conflict::CaseMoved(row.case.id));
             }
             if row.submission.is_some()
@@ -245,6 +250,13 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
         }
     }
     Ok(())
+}
+
+fn stored_revision(connection: &Connection, id: banksman_core::ActionId) -> rusqlite::Result<Option<u64>> {
+    connection
+        .prepare_cached("SELECT revision FROM actions WHERE id = ?1")?
+        .query_row([id.to_bytes()], |stored| stored.get(0))
+        .optional()
 }
 
 /// Finds the action that a proposal of this agent would join.
@@ -316,15 +328,8 @@ fn insert_submission(connection: &Connection, row: &CaseRow) -> rusqlite::Result
 fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> Result<(), ApplyError> {
     let case = &row.case;
     let submission = &case.submission;
-    // The guarded write: only the revision that the transition was computed from may be replaced. The old status
-    // is asked for first, because RETURNING shows only the new one and the counts need both.
-    let was: Option<String> = connection
-        .prepare_cached("SELECT status FROM actions WHERE id = ?1 AND revision = ?2")?
-        .query_row(params![case.id.to_bytes(), case.revision - 1], |found| found.get(0))
-        .optional()?;
-    let Some(was) = was else {
-        return Err(ApplyError::Conflict(Conflict::CaseMoved(case.id)));
-    };
+    // The guarded write: only the revision that the transition was computed from may be replaced.
+    //
     // A claim, once taken, is never changed nor given back, whatever the code above believes. A trigger could say so
     // too, but SQLite then updates through a temporary table, which costs more than all the rest of a commit.
     let updated = connection
@@ -348,10 +353,15 @@ fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> R
             row.state,
         ])?;
     if updated != 1 {
-        return Err(ApplyError::Sqlite(rusqlite::Error::StatementChangedRows(updated)));
+        return Err(match stored_revision(connection, case.id)? {
+            Some(revision) if revision == case.revision - 1 => {
+                ApplyError::Sqlite(rusqlite::Error::StatementChangedRows(updated))
+            }
+            Some(_) | None => ApplyError::Conflict(Conflict::CaseMoved(case.id)),
+        });
     }
     insert_submission(connection, row)?;
-    match (was == Status::Pending.as_str(), case.status() == Status::Pending) {
+    match (row.was_pending, case.status() == Status::Pending) {
         (true, false) => totals.end_pending(&case.agent),
         (false, true) => totals.begin_pending(&case.agent),
         (true, true) | (false, false) => {}

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use banksman_core::audit::Event;
-use banksman_core::{ActionId, Case, State};
+use banksman_core::{ActionId, Case, State, Timestamp};
 
 use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, StoreError};
 
@@ -27,6 +27,8 @@ pub(super) struct CaseRow {
     pub(super) reviews: String,
     pub(super) state: String,
     pub(super) submission: Option<String>,
+    pub(super) was_pending: bool,
+    pub(super) before: Option<Timestamp>,
 }
 
 /// A row of `audit`.
@@ -52,8 +54,11 @@ impl EncodedCommit {
             advanced: commit
                 .advanced
                 .into_iter()
-                .map(|moved| CaseRow::of(moved.case, moved.new_submission))
-                .collect::<Result<_, _>>()?,
+                .map(|moved| {
+                    let row = CaseRow::of(moved.case, moved.new_submission)?;
+                    Ok(CaseRow { was_pending: moved.was_pending, before: moved.before, ..row })
+                })
+                .collect::<Result<_, StoreError>>()?,
             idempotency: commit.idempotency,
             batch: commit.batch,
             control: commit.control,
@@ -69,7 +74,7 @@ impl CaseRow {
         let reviews = if case.reviews.is_empty() { "[]".to_owned() } else { json(&case.reviews)? };
         let state = json(&case.state)?;
         let submission = if new_submission { Some(json(&*case.submission)?) } else { None };
-        Ok(Self { case, reviews, state, submission })
+        Ok(Self { case, reviews, state, submission, was_pending: false, before: None })
     }
 
     pub(super) fn claimed_at(&self) -> Option<i64> {
@@ -90,7 +95,7 @@ impl CaseRow {
     }
 
     pub(super) fn wake_at(&self) -> Option<i64> {
-        self.case.state.wakes_at().map(banksman_core::Timestamp::as_micros)
+        self.case.state.wakes_at().map(Timestamp::as_micros)
     }
 }
 

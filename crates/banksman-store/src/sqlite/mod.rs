@@ -13,7 +13,7 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use rusqlite::{Connection, OpenFlags};
@@ -50,6 +50,20 @@ impl SqliteStore {
     /// # Errors
     /// If the file cannot be opened or written, or is of a newer version than this program.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
+        Self::open_with_clock(path, || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            Timestamp::from_micros(0).after(since)
+        })
+    }
+
+    /// The same, with another clock than the machine's.
+    ///
+    /// # Errors
+    /// As [`SqliteStore::open`].
+    pub fn open_with_clock(
+        path: &Path,
+        clock: impl Fn() -> Timestamp + Send + 'static,
+    ) -> Result<Self, StoreError> {
         let mut connection = Connection::open(path).map_err(failed)?;
         configure(&connection).map_err(failed)?;
         // FULL: the log is on the disk before a commit is answered. Nothing that was acknowledged is lost.
@@ -58,7 +72,7 @@ impl SqliteStore {
         connection.pragma_update(None, "wal_autocheckpoint", 4000).map_err(failed)?;
         schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
         let readers = Arc::new(Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()) });
-        Ok(Self { writer: Writer::start(connection)?, readers })
+        Ok(Self { writer: Writer::start(connection, Box::new(clock))?, readers })
     }
 
     /// Runs a read on a thread where blocking is allowed.

@@ -107,10 +107,21 @@ fn opening(transition: Transition) -> Commit {
 
 fn advancing(transition: Transition) -> Commit {
     Commit {
-        advanced: vec![AdvancedCase { case: Arc::new(transition.case), new_submission: false }],
+        advanced: vec![AdvancedCase {
+            was_pending: ends_a_hold(&transition.event.fact),
+            before: None,
+            case: Arc::new(transition.case),
+            new_submission: false,
+        }],
         events: vec![transition.event],
         ..Commit::default()
     }
+}
+
+/// Only what is pending is decided, edited, withdrawn or expired.
+fn ends_a_hold(fact: &banksman_core::audit::Fact) -> bool {
+    use banksman_core::audit::Fact;
+    matches!(fact, Fact::Decided { .. } | Fact::Modified { .. } | Fact::Cancelled { .. } | Fact::Expired)
 }
 
 /// A number that a query answers with.

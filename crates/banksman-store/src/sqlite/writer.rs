@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+use banksman_core::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
@@ -12,6 +13,9 @@ use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
 const GROUP: usize = 256;
+
+/// Where the store gets the time from.
+pub(super) type StoreClock = Box<dyn Fn() -> Timestamp + Send>;
 
 type Answer = Result<Committed, CommitError>;
 
@@ -28,13 +32,13 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the thread with a connection of its own.
-    pub(super) fn start(connection: Connection) -> Result<Self, StoreError> {
+    pub(super) fn start(connection: Connection, clock: StoreClock) -> Result<Self, StoreError> {
         connection.set_prepared_statement_cache_capacity(64);
         let totals = Totals::load(&connection).map_err(failed)?;
         let (jobs, inbox) = channel();
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || run(&connection, totals, &inbox))
+            .spawn(move || run(&connection, totals, &clock, &inbox))
             .map_err(|error| StoreError::Failed(error.to_string()))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
@@ -58,11 +62,12 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, mut totals: Totals, inbox: &Receiver<Job>) {
+fn run(connection: &Connection, mut totals: Totals, clock: &StoreClock, inbox: &Receiver<Job>) {
     let mut group = Vec::with_capacity(GROUP);
     while let Ok(first) = inbox.recv() {
         group.push(first);
         group.extend(inbox.try_iter().take(GROUP - 1));
+        totals.now = clock();
         let answers = match commit_group(connection, &mut totals, &group) {
             Ok(answers) => answers,
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.

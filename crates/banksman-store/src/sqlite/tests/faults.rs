@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use banksman_core::Tier;
+use banksman_core::{Tier, Timestamp};
 use tokio::task::JoinSet;
 
 use super::{File, id, number, opening, proposed, proposed_with};
@@ -96,7 +96,7 @@ fn on_a_full_disk(file: &File) -> SqliteStore {
     connection.pragma_update(None, "synchronous", "FULL").unwrap();
     connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
     let readers = Arc::new(Readers { path: file.path(), idle: Mutex::new(Vec::new()) });
-    SqliteStore { writer: Writer::start(connection).unwrap(), readers }
+    SqliteStore { writer: Writer::start(connection, Box::new(Timestamp::default)).unwrap(), readers }
 }
 
 fn large(number: u64) -> Commit {
