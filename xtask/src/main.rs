@@ -28,9 +28,9 @@ fn main() -> ExitCode {
         ["test", rest @ ..] => test::run(rest),
         ["check"] => check::run(),
         // A benchmark of a limit that was compiled without optimisation would flatter us.
-        ["bench", ..] if cfg!(debug_assertions) => {
-            test::cargo(&[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat())
-        }
+        ["bench", ..] if cfg!(debug_assertions) => test::cargo(
+            &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),
+        ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");

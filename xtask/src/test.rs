@@ -6,7 +6,10 @@ use anyhow::bail;
 
 /// Runs every test. Further words go to the test runner.
 pub(crate) fn run(more: &[&str]) -> anyhow::Result<()> {
-    let nextest = Command::new("cargo").args(["nextest", "--version"]).output().is_ok_and(|output| output.status.success());
+    let nextest = Command::new("cargo")
+        .args(["nextest", "--version"])
+        .output()
+        .is_ok_and(|output| output.status.success());
     if nextest {
         cargo(&[&["nextest", "run", "--workspace", "--no-fail-fast"], more].concat())?;
         // nextest does not run documentation tests.

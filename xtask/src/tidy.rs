@@ -15,7 +15,12 @@ fn files() -> Vec<PathBuf> {
         .output()
         .unwrap();
     assert!(output.status.success());
-    String::from_utf8(output.stdout).unwrap().lines().map(PathBuf::from).filter(|path| root().join(path).is_file()).collect()
+    String::from_utf8(output.stdout)
+        .unwrap()
+        .lines()
+        .map(PathBuf::from)
+        .filter(|path| root().join(path).is_file())
+        .collect()
 }
 
 fn read(path: &Path) -> String {
@@ -29,15 +34,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-engine", &["banksman-core", "banksman-store"]),
     ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine"]),
     ("banksman-client", &["banksman-core"]),
-    (
-        "banksman",
-        &["banksman-core", "banksman-store", "banksman-engine", "banksman-http", "banksman-client"],
-    ),
+    ("banksman", &["banksman-core", "banksman-store", "banksman-engine", "banksman-http", "banksman-client"]),
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
 const PURE: &[&str] = &["banksman-core"];
-const IMPURE: &[&str] = &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
+const IMPURE: &[&str] =
+    &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 
 /// The `[dependencies]` of a crate, not those of its tests.
 fn dependencies(name: &str) -> Vec<String> {
@@ -47,7 +50,10 @@ fn dependencies(name: &str) -> Vec<String> {
     for line in manifest.lines() {
         if line.starts_with('[') {
             inside = line == "[dependencies]";
-        } else if inside && let Some(key) = line.split(['.', '=', ' ']).next().filter(|key| !key.is_empty() && !key.starts_with('#')) {
+        } else if inside
+            && let Some(key) =
+                line.split(['.', '=', ' ']).next().filter(|key| !key.is_empty() && !key.starts_with('#'))
+        {
             names.push(key.to_owned());
         }
     }
@@ -68,7 +74,10 @@ fn tidy_arrows_point_inward() {
                 assert!(allowed.contains(&dependency.as_str()), "{name} must not depend on {dependency}");
             }
             if PURE.contains(&name.as_str()) {
-                assert!(!IMPURE.contains(&dependency.as_str()), "{name} is pure and must not know {dependency}");
+                assert!(
+                    !IMPURE.contains(&dependency.as_str()),
+                    "{name} is pure and must not know {dependency}"
+                );
             }
         }
     }
@@ -80,7 +89,15 @@ fn tidy_pure_crates_read_no_clock_and_no_environment() {
         let text = path.to_string_lossy().into_owned();
         if PURE.iter().any(|name| text.starts_with(&format!("crates/{name}/src"))) && text.ends_with(".rs") {
             let source = read(&path);
-            for forbidden in ["SystemTime", "Instant::now", "std::env", "std::fs", "std::net", "std::thread", "Timestamp::now"] {
+            for forbidden in [
+                "SystemTime",
+                "Instant::now",
+                "std::env",
+                "std::fs",
+                "std::net",
+                "std::thread",
+                "Timestamp::now",
+            ] {
                 assert!(!source.contains(forbidden), "{text} uses {forbidden}");
             }
         }
@@ -91,7 +108,9 @@ fn tidy_pure_crates_read_no_clock_and_no_environment() {
 fn tidy_only_the_binary_names_a_concrete_store() {
     for path in files() {
         let text = path.to_string_lossy().into_owned();
-        let outer = ["crates/banksman-engine/src", "crates/banksman-http/src"].iter().any(|folder| text.starts_with(folder));
+        let outer = ["crates/banksman-engine/src", "crates/banksman-http/src"]
+            .iter()
+            .any(|folder| text.starts_with(folder));
         if outer && text.ends_with(".rs") {
             assert!(!read(&path).contains("sqlite::"), "{text} names a concrete store");
         }
@@ -104,7 +123,10 @@ const LONG: &str = "// Long because";
 #[test]
 fn tidy_files_are_small() {
     for path in files() {
-        if path.extension().is_some_and(|extension| ["rs", "py", "ts", "js", "css"].iter().any(|known| extension == *known)) {
+        if path
+            .extension()
+            .is_some_and(|extension| ["rs", "py", "ts", "js", "css"].iter().any(|known| extension == *known))
+        {
             let source = read(&path);
             let lines = source.lines().count();
             let excused = source.lines().any(|line| line.trim_start().starts_with(LONG));

@@ -62,11 +62,6 @@ impl Folder {
         self.path.join("policy.yaml")
     }
 
-    /// Whether a server has used this folder before.
-    pub(crate) fn is_new(&self) -> bool {
-        !self.database().exists()
-    }
-
     /// Makes sure that no second server writes here.
     pub(crate) fn lock(&self) -> anyhow::Result<Lock> {
         let path = self.path.join("serve.lock");
@@ -144,8 +139,8 @@ impl Folder {
 
 /// Reads a policy file; a policy that cannot be read is no policy.
 pub(crate) fn read_policy(path: &Path) -> anyhow::Result<PolicyTable> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read the policy {}", path.display()))?;
+    let text = fs::read_to_string(path)
+        .map_err(|error| stop(Exit::Usage, format!("cannot read the policy {}: {error}", path.display())))?;
     PolicyTable::parse(&text)
         .map_err(|error| stop(Exit::Usage, format!("the policy {} cannot be used:\n{error}", path.display())))
 }
@@ -156,13 +151,21 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Writes a new file that survives a crash right afterwards.
+/// Writes a new file that survives a crash, whole or not at all. Half a key or an empty policy would keep every
+/// later start from succeeding.
 fn write_new(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
-    let mut file =
-        private().create_new(true).open(path).with_context(|| format!("cannot make {}", path.display()))?;
-    file.write_all(bytes)
-        .and_then(|()| file.sync_all())
-        .with_context(|| format!("cannot write {}", path.display()))
+    let mut draft = path.to_owned().into_os_string();
+    draft.push(".new");
+    let write = || {
+        // One that was left behind by a crash is written over.
+        let mut file = private().create(true).truncate(true).open(&draft)?;
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&draft, path)?;
+        // The name has to survive too, and names are kept in the folder.
+        path.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+    };
+    write().with_context(|| format!("cannot write {}", path.display()))
 }
 
 /// Whether others than the owner may read a file.

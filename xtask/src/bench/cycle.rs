@@ -14,7 +14,8 @@ struct Options {
 }
 
 fn options(words: &[&str]) -> anyhow::Result<Options> {
-    let mut options = Options { cycles: 6000, clients: vec![1, 16, 64], rounds: 3, memory: true, binary: None };
+    let mut options =
+        Options { cycles: 6000, clients: vec![1, 16, 64], rounds: 3, memory: true, binary: None };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| anyhow::anyhow!("{word} needs a value"));

@@ -66,7 +66,9 @@ pub(crate) fn bare_cycles_per_second(folder: &Path, clients: usize, cycles: usiz
                 for cycle in 0..each {
                     let id = client * each + cycle + 1;
                     for step in [Step::Create, Step::Decide, Step::Claim, Step::Outcome] {
-                        if jobs.send(Job { step, id, done: done.clone() }).is_err() || answered.recv() != Ok(true) {
+                        if jobs.send(Job { step, id, done: done.clone() }).is_err()
+                            || answered.recv() != Ok(true)
+                        {
                             return false;
                         }
                     }

@@ -81,7 +81,9 @@ fn member<'a>(body: &'a str, name: &str) -> anyhow::Result<&'a str> {
 fn proposal(number: usize) -> String {
     // About 300 bytes of arguments, as in the comparisons with others.
     let memo = "x".repeat(220);
-    format!(r#"{{"tool":"send_wire_transfer","args":{{"to":"ACME Corp","amount":1200.50,"number":{number},"memo":"{memo}"}}}}"#)
+    format!(
+        r#"{{"tool":"send_wire_transfer","args":{{"to":"ACME Corp","amount":1200.50,"number":{number},"memo":"{memo}"}}}}"#
+    )
 }
 
 async fn one_cycle(connection: &mut Connection, target: &Target, number: usize) -> anyhow::Result<[f64; 3]> {
@@ -105,7 +107,8 @@ async fn one_cycle(connection: &mut Connection, target: &Target, number: usize) 
     anyhow::ensure!(status == 200, "claim answered {status}: {body}");
 
     let outcome = r#"{"status":"succeeded","result":{"ok":true}}"#;
-    let (status, body) = connection.post(&format!("/v1/actions/{id}/outcome"), &target.agent, outcome).await?;
+    let (status, body) =
+        connection.post(&format!("/v1/actions/{id}/outcome"), &target.agent, outcome).await?;
     anyhow::ensure!(status == 200, "outcome answered {status}: {body}");
     Ok([propose, decide, millis(resumed)])
 }
@@ -115,7 +118,11 @@ fn runtime() -> anyhow::Result<tokio::runtime::Runtime> {
 }
 
 fn target(server: &Server) -> Rc<Target> {
-    Rc::new(Target { address: server.address.clone(), agent: server.agent.clone(), reviewer: server.reviewer.clone() })
+    Rc::new(Target {
+        address: server.address.clone(),
+        agent: server.agent.clone(),
+        reviewer: server.reviewer.clone(),
+    })
 }
 
 /// Runs `cycles` full cycles with `clients` at a time. `first` numbers them, so that none joins another.

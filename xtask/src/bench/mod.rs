@@ -8,7 +8,12 @@ mod server;
 /// The value below which `share` of the samples lie.
 fn percentile(samples: &mut [f64], share: f64) -> f64 {
     samples.sort_by(f64::total_cmp);
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "an index")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "an index"
+    )]
     let index = (samples.len() as f64 * share) as usize;
     samples.get(index.min(samples.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
 }

@@ -66,7 +66,8 @@ pub(crate) fn cpu_of(stat: &str) -> anyhow::Result<f64> {
     let text = std::fs::read_to_string(stat)?;
     // The name, in parentheses, may hold anything; what follows it is plain numbers.
     let (_, numbers) = text.rsplit_once(')').context("no name")?;
-    let ticks: u64 = numbers.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
+    let ticks: u64 =
+        numbers.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
     #[expect(clippy::cast_precision_loss, reason = "a time")]
     Ok(ticks as f64 / 100.0)
 }

@@ -20,8 +20,9 @@ use crate::context::Context;
 use crate::exit::{Exit, stop};
 use crate::folder::{Folder, read_policy};
 
-/// How long requests that are under way may take once the server is told to stop.
-const GRACE: Duration = Duration::from_secs(10);
+/// How long requests that are under way may take once the server is told to stop. Answering takes milliseconds, and
+/// whoever waits for people is answered at once; this is about those who stopped in the middle of asking.
+const GRACE: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -60,9 +61,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 fn start_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("BANKSMAN_LOG")
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("info"));
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr)
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
-        .with_target(false).init();
+        .with_target(false)
+        .init();
 }
 
 /// What a new installation gets, shown once.
@@ -85,38 +89,41 @@ struct FirstStart {
 async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let folder = Folder::open_or_create(&context.globals.data)?;
     let _lock = folder.lock()?;
-    let is_new = folder.is_new();
+    let told_to_stop = told_to_stop();
     let policy_path = match &args.policy {
         Some(path) => path.clone(),
         None => folder.ensure_policy()?,
     };
     let policy = read_policy(&policy_path)?;
-    let store = folder.store()?;
-    let engine = Engine::new(
-        store,
-        Box::new(policy.clone()),
-        Arc::new(SystemClock),
-        folder.signer()?,
-        EngineConfig::default(),
-    )
-    .await?;
-    engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;
-
+    // Before anything is stored: a start that ends here must not pass for the first one.
     let listener = TcpListener::bind(args.listen)
         .await
         .with_context(|| format!("cannot listen on {}: is another server running there?", args.listen))?;
     let address = listener.local_addr()?;
+    // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
+    let signer = folder.signer()?;
+    let engine = Engine::new(
+        folder.store()?,
+        Box::new(policy.clone()),
+        Arc::new(SystemClock),
+        signer,
+        EngineConfig::default(),
+    )
+    .await?;
+    engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;
     let (stop, stopping) = watch::channel(false);
     let app = App::new(Arc::clone(&engine), Hosts::of(address, &args.allow_host), stopping.clone());
     let url = format!("http://{address}");
-    let first = if is_new { Some(first_start(&engine, &app, &url).await?) } else { None };
+    // Not by whether there was a database: an earlier start may have been killed before it had shown anything.
+    let is_first = engine.tokens().await?.is_empty();
+    let first = if is_first { Some(first_start(&engine, &app, &url).await?) } else { None };
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
 
     let workers = engine.start_workers(Arc::new(LogSink));
     let mut server = tokio::spawn(banksman_http::serve(listener, app, stopping));
     let ended = tokio::select! {
         ended = &mut server => Some(ended),
-        () = told_to_stop() => None,
+        () = told_to_stop => None,
     };
     let _ = stop.send(true);
     match ended {
@@ -134,16 +141,19 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn told_to_stop() {
-    let (Ok(mut interrupt), Ok(mut terminate)) =
-        (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
-    else {
-        // Without signals the server can only be killed, which it survives.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = interrupt.recv() => {}
-        _ = terminate.recv() => {}
+/// Ends when a signal says so. From the call on, not from the first poll: a signal that comes while the server
+/// starts would else kill it.
+fn told_to_stop() -> impl Future<Output = ()> {
+    let signals = (signal(SignalKind::interrupt()), signal(SignalKind::terminate()));
+    async move {
+        let (Ok(mut interrupt), Ok(mut terminate)) = signals else {
+            // Without signals the server can only be killed, which it survives.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = interrupt.recv() => {}
+            _ = terminate.recv() => {}
+        }
     }
 }
 

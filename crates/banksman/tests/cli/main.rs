@@ -1,6 +1,22 @@
-//! The command line from outside, as scripts and people meet it.
+//! The command line from outside, as scripts and people meet it: the real binary, real folders, real sockets.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests panic like tests do")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on stops; helpers here are test code too"
+)]
+
+mod chance;
+mod installation;
+mod raw;
 
 mod help;
 mod offline;
+
+mod commands;
+mod hostile;
+mod kill;
+mod server;
+mod stopping;
+mod token;

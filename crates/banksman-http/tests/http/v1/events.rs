@@ -32,6 +32,11 @@ impl EventStream {
 
     /// The next event; `None` when the server ends the stream.
     async fn next(&mut self) -> Option<Seen> {
+        // Over the whole of it: the server's signs of life are no events.
+        timeout(PATIENCE, self.read_event()).await.expect("no event comes")
+    }
+
+    async fn read_event(&mut self) -> Option<Seen> {
         loop {
             if let Some((block, rest)) = self.text.split_once("\n\n") {
                 let block = block.to_owned();
@@ -49,7 +54,7 @@ impl EventStream {
                     event: serde_json::from_str(&field("data")).unwrap(),
                 });
             }
-            let chunk = timeout(PATIENCE, self.inbound.chunk()).await.expect("no event comes")?;
+            let chunk = self.inbound.chunk().await?;
             self.text.push_str(std::str::from_utf8(&chunk).unwrap());
         }
     }

@@ -31,14 +31,18 @@ async fn connect(server: &Server, token: &str, path: &str) -> Socket {
 
 /// The next event; `None` when the server closes.
 async fn next(socket: &mut Socket) -> Option<Value> {
-    loop {
-        match timeout(PATIENCE, socket.next()).await.expect("no event comes")? {
-            Ok(Message::Text(text)) => return Some(serde_json::from_str(&text).unwrap()),
-            Ok(Message::Ping(_) | Message::Pong(_)) => {}
-            Ok(Message::Close(_)) | Err(_) => return None,
-            Ok(other) => panic!("{other:?}"),
+    let reading = async {
+        loop {
+            match socket.next().await? {
+                Ok(Message::Text(text)) => return Some(serde_json::from_str(&text).unwrap()),
+                Ok(Message::Ping(_) | Message::Pong(_)) => {}
+                Ok(Message::Close(_)) | Err(_) => return None,
+                Ok(other) => panic!("{other:?}"),
+            }
         }
-    }
+    };
+    // Over the whole of it: the server's signs of life are no events.
+    timeout(PATIENCE, reading).await.expect("no event comes")
 }
 
 #[tokio::test]
