@@ -180,6 +180,15 @@ impl Engine {
         self.reload_control().await
     }
 
+    /// Whether someone who came in a while ago is still welcome, for answers that go on for long.
+    ///
+    /// # Errors
+    /// [`EngineError::Unauthenticated`] if not.
+    pub async fn still_welcome(&self, principal: &Principal) -> Result<(), EngineError> {
+        self.reload_control().await?;
+        self.confirm(principal, self.control.load().epoch).await
+    }
+
     /// Whether a credential that was shown a moment ago is valid under the house rules of `epoch`.
     ///
     /// A revocation may come between showing a credential and using it, and whoever guards the newest epoch would

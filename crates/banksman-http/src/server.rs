@@ -1,30 +1,67 @@
 //! Serving: sockets, and an orderly end.
 
-use axum::serve::ListenerExt;
+use std::pin::pin;
+use std::time::Duration;
+
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
-use tokio::sync::watch;
+use tokio::sync::{mpsc, watch};
 
 use crate::{App, router};
 
+/// A client that takes longer than this for the head of a request is let go, so that slow ones cannot use up all
+/// connections. It does not limit how long an answer may take.
+const HEAD_WITHIN: Duration = Duration::from_secs(30);
+
+/// How long to wait when no connection can be taken, because too many are open.
+const AFTER_FAILURE: Duration = Duration::from_millis(100);
+
 /// Serves until `stopping` becomes true; then lets requests that are under way finish.
-///
-/// # Errors
-/// If the listener fails.
-pub async fn serve(
-    listener: TcpListener,
-    app: App,
-    mut stopping: watch::Receiver<bool>,
-) -> std::io::Result<()> {
-    // Answers are small and wanted now: waiting to fill a packet only delays them.
-    let listener = listener.tap_io(|socket| {
+pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receiver<bool>) {
+    let service = TowerToHyperService::new(router(app));
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
+    // Every connection holds a sender; when the last is gone, so are they.
+    let (open, mut all_closed) = mpsc::channel::<()>(1);
+    loop {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            // If the sender is gone, so is everyone who could want the server.
+            _ = stopping.wait_for(|stop| *stop) => break,
+        };
+        let socket = match accepted {
+            Ok((socket, _)) => socket,
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be taken");
+                tokio::time::sleep(AFTER_FAILURE).await;
+                continue;
+            }
+        };
+        // Answers are small and wanted now: waiting to fill a packet only delays them.
         if let Err(error) = socket.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
-    });
-    axum::serve(listener, router(app))
-        .with_graceful_shutdown(async move {
-            // If the sender is gone, so is everyone who could want the server.
-            let _ = stopping.wait_for(|stop| *stop).await;
-        })
-        .await
+        let connection = http.serve_connection(TokioIo::new(socket), service.clone()).with_upgrades();
+        let (open, mut stopping) = (open.clone(), stopping.clone());
+        tokio::spawn(async move {
+            let mut connection = pin!(connection);
+            let ended = tokio::select! {
+                ended = connection.as_mut() => ended,
+                () = async { drop(stopping.wait_for(|stop| *stop).await) } => {
+                    connection.as_mut().graceful_shutdown();
+                    connection.await
+                }
+            };
+            if let Err(error) = ended {
+                // Clients go away all the time; that is theirs to do.
+                tracing::debug!(%error, "a connection ended early");
+            }
+            drop(open);
+        });
+    }
+    drop(listener);
+    drop(open);
+    let _ = all_closed.recv().await;
 }

@@ -90,7 +90,7 @@ pub struct Action {
     pub rationale: Option<String>,
     /// What the agent bases that on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub evidence: Option<CanonicalJson>,
     /// The agent's session, the default reach of a remembered grant.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -125,7 +125,7 @@ pub struct Action {
     pub args_schema: Option<CanonicalJson>,
     /// What the action would change, as it is now, for a diff.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub state_before: Option<CanonicalJson>,
     /// Facts that must still hold when the action is claimed: name to value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -133,7 +133,7 @@ pub struct Action {
     pub preconditions: Option<CanonicalJson>,
     /// The agent's own state, handed back with the resolution and never looked into.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub checkpoint: Option<CanonicalJson>,
     /// How long the agent is willing to wait; policy may allow less, never more.
     #[serde(default, skip_serializing_if = "Option::is_none")]

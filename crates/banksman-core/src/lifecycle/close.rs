@@ -21,15 +21,14 @@ pub(super) fn cancel(
         // An authorisation that nobody used yet is taken back rather than withdrawn.
         State::Authorised { .. } => revoke(case, by, reason, moment),
         State::Expired { at } => Err(Refusal::Expired { at: *at }),
+        State::Lapsed { at } => Err(Refusal::Lapsed { at: *at }),
         State::Executing { claim, .. }
         | State::Succeeded { claim, .. }
         | State::Failed { claim, .. }
         | State::Unknown { claim, .. } => Err(Refusal::AlreadyClaimed { at: claim.at }),
-        State::Blocked { .. }
-        | State::Denied { .. }
-        | State::Cancelled { .. }
-        | State::Lapsed { .. }
-        | State::Revoked { .. } => Err(Refusal::AlreadyDecided { status: case.status(), by: None }),
+        State::Blocked { .. } | State::Denied { .. } | State::Cancelled { .. } | State::Revoked { .. } => {
+            Err(Refusal::AlreadyDecided { status: case.status(), by: None })
+        }
     }
 }
 

@@ -55,7 +55,7 @@ pub struct ActionView {
     pub context: ContextView,
     /// The agent's own state, as it gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub checkpoint: Option<CanonicalJson>,
     /// The batch that it is part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -67,7 +67,7 @@ pub struct ActionView {
     /// Where to ask again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status_url: Option<String>,
-    /// The signed authorisation, for the agent that may run the action now.
+    /// The signed authorisation, in the answer to a proposal that may run at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub authorization: Option<String>,
 }
@@ -83,7 +83,7 @@ pub struct ContextView {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rationale: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub evidence: Option<CanonicalJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
@@ -109,7 +109,7 @@ pub struct ContextView {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub args_schema: Option<CanonicalJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub state_before: Option<CanonicalJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
@@ -179,7 +179,7 @@ pub struct OutcomeView {
     pub at: Timestamp,
     /// What came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub result: Option<CanonicalJson>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

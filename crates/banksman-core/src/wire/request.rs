@@ -79,7 +79,7 @@ pub struct OutcomeBody {
     pub status: OutcomeStatus,
     /// What came out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub result: Option<CanonicalJson>,
     /// Why it failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -36,6 +36,7 @@ pub(crate) struct EventsParams {
 /// Follows the log from a place in it, as far as the caller may see it.
 struct Follower {
     app: App,
+    caller: Arc<Principal>,
     query: EventQuery,
     newest: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
@@ -43,7 +44,7 @@ struct Follower {
 }
 
 impl Follower {
-    fn new(app: App, caller: &Principal, since: Option<u64>) -> Self {
+    fn new(app: App, caller: Arc<Principal>, since: Option<u64>) -> Self {
         let newest = app.engine.newest_event();
         let after = since.unwrap_or_else(|| *newest.borrow());
         let mut query = EventQuery::following(after, PAGE);
@@ -51,7 +52,7 @@ impl Follower {
             query.agent = Some(caller.name.clone());
         }
         let stopping = app.stopping.clone();
-        Self { app, query, newest, stopping, page: Vec::new().into_iter() }
+        Self { app, caller, query, newest, stopping, page: Vec::new().into_iter() }
     }
 
     /// The next event; `None` when the server is stopping.
@@ -65,6 +66,8 @@ impl Follower {
             self.newest.mark_unchanged();
             let page = self.app.engine.events(self.query.clone()).await?;
             if !page.is_empty() {
+                // Only before something is shown does it matter who looks.
+                self.app.engine.still_welcome(&self.caller).await?;
                 self.page = page.into_iter();
                 continue;
             }
@@ -94,7 +97,7 @@ pub(crate) async fn stream(
             }
         },
     };
-    let follower = Follower::new(app, &caller, last_seen);
+    let follower = Follower::new(app, caller, last_seen);
     let events = stream::unfold(follower, |mut follower| async move {
         match follower.next().await {
             Ok(Some(stored)) => {
@@ -126,7 +129,7 @@ pub(crate) async fn socket(
 }
 
 async fn follow(mut socket: WebSocket, app: App, caller: Arc<Principal>, since: Option<u64>) {
-    let mut follower = Follower::new(app, &caller, since);
+    let mut follower = Follower::new(app, caller, since);
     let mut keep_alive = tokio::time::interval(KEEP_ALIVE);
     loop {
         let message = tokio::select! {

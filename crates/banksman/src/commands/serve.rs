@@ -127,9 +127,9 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     };
     let _ = stop.send(true);
     match ended {
-        Some(ended) => ended??,
+        Some(ended) => ended?,
         None => match tokio::time::timeout(GRACE, server).await {
-            Ok(ended) => ended??,
+            Ok(ended) => ended?,
             Err(_) => tracing::warn!("some requests did not finish in time"),
         },
     }

@@ -187,8 +187,9 @@ impl Reference {
                 Authorised if self.is_due(now) => Err("lapsed"),
                 Authorised => self.end(Revoked),
                 Expired => Err("expired"),
+                Lapsed => Err("lapsed"),
                 Executing | Succeeded | Failed | Unknown => Err("already_claimed"),
-                Blocked | Denied | Cancelled | Lapsed | Revoked => Err("already_decided"),
+                Blocked | Denied | Cancelled | Revoked => Err("already_decided"),
             },
             Ask::Revoke => match self.status {
                 Authorised if self.is_due(now) => Err("lapsed"),
