@@ -63,7 +63,7 @@ fn unreadable(rejection: BytesRejection) -> ProblemError {
         BytesRejection::FailedToBufferBody(inner)
             if inner.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE =>
         {
-            ProblemError::new(Code::BodyTooLarge, "a request has at most 1 MiB")
+            ProblemError::new(Code::BodyTooLarge, "a request has at most 2 MiB")
         }
         _ => ProblemError::new(Code::InvalidRequest, "the body could not be read"),
     }

@@ -20,5 +20,5 @@ pub use access::Access;
 pub use app::{App, Hosts};
 pub use openapi::document;
 pub use problem::{CODES, Code};
-pub use router::{RouteInfo, route_table, router};
+pub use router::{RouteInfo, route_table};
 pub use server::serve;

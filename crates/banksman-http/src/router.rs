@@ -1,10 +1,9 @@
 //! Every route, in one place: who may call it, what it takes, what it answers.
 
-use axum::extract::DefaultBodyLimit;
+use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
-use axum::{Router, middleware};
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
     DecisionRequest, EventView, FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody, OutcomeBody,
@@ -15,10 +14,7 @@ use banksman_core::{Action, Decision, Risk, Status, Tier};
 use crate::openapi::{Operation, Parameter};
 use crate::problem::{Code, ProblemError};
 use crate::routes::{actions, audit, batches, decisions, events, house, meta};
-use crate::{Access, App, console, hosts};
-
-/// No request needs more.
-const MAX_BODY: usize = 1024 * 1024;
+use crate::{Access, App, console};
 
 /// A route and everything that is said about it.
 pub(crate) struct Route {
@@ -453,8 +449,8 @@ pub fn route_table() -> Vec<RouteInfo> {
         .collect()
 }
 
-/// The application as a service.
-pub fn router(app: App) -> Router {
+/// The application as a service, behind the check of hosts and origins that [`crate::serve`] does.
+pub(crate) fn router(app: App) -> Router {
     let mut router = Router::new();
     for Route { path, handler, .. } in routes() {
         router = router.route(path, handler);
@@ -466,7 +462,5 @@ pub fn router(app: App) -> Router {
         .method_not_allowed_fallback(|| async {
             ProblemError::new(Code::MethodNotAllowed, "this path has other methods; /openapi.json lists them")
         })
-        .layer(DefaultBodyLimit::max(MAX_BODY))
-        .layer(middleware::from_fn_with_state(app.clone(), hosts::check))
         .with_state(app)
 }

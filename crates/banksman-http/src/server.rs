@@ -1,15 +1,21 @@
 //! Serving: sockets, and an orderly end.
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::time::Duration;
 
+use axum::response::IntoResponse;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, watch};
+use tower::Service;
 
-use crate::{App, router};
+use crate::router::router;
+use crate::{App, hosts};
 
 /// A client that takes longer than this for the head of a request is let go, so that slow ones cannot use up all
 /// connections. It does not limit how long an answer may take.
@@ -20,7 +26,18 @@ const AFTER_FAILURE: Duration = Duration::from_millis(100);
 
 /// Serves until `stopping` becomes true; then lets requests that are under way finish.
 pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receiver<bool>) {
-    let service = TowerToHyperService::new(router(app));
+    let router = router(app.clone());
+    // In front of the router rather than a layer of it: axum would wrap, and for each request clone, every route.
+    let service = service_fn(move |request: Request<Incoming>| {
+        let refused = hosts::refuse(&app, request.headers());
+        let mut router = router.clone();
+        async move {
+            match refused {
+                Some(problem) => Ok::<_, Infallible>(problem.into_response()),
+                None => router.call(request).await,
+            }
+        }
+    });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(HEAD_WITHIN);
     // Every connection holds a sender; when the last is gone, so are they.

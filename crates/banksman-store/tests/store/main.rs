@@ -2,6 +2,8 @@
 
 #![expect(clippy::expect_used, reason = "without a place for its database a test stops")]
 
+mod million;
+
 mod sqlite {
     use std::sync::Arc;
 

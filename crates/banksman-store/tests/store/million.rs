@@ -1,0 +1,312 @@
+//! With a million actions pending, everything takes about as long as with a thousand.
+//!
+//! Plans are looked at elsewhere (`src/sqlite/tests/plans.rs`); here it is time itself, as a ratio within one run, so
+//! that a slow machine is slow on both sides. What reads every row takes hundreds of times as long; what finds its way
+//! through an index hardly any longer.
+//!
+//! Building a million takes a minute and a half without optimisation, and 1.6 GB of disk: too much for every run of
+//! the suite. So by default there are 200,000, which is still two hundred times as many and takes fifteen seconds.
+//! `BANKSMAN_MILLION=1 cargo test -p banksman-store --test store million -- --nocapture` makes it a million, and
+//! shows the times.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use banksman_core::json::CanonicalJson;
+use banksman_core::{
+    Action, ActionId, Assessment, Ballot, Command, Decision, Digest, Kind, Moment, Notice, Opening,
+    Principal, PrincipalKind, Quorum, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open,
+    step,
+};
+use banksman_store::sqlite::SqliteStore;
+use banksman_store::{
+    AdvancedCase, CaseQuery, Commit, EventQuery, IdempotencyKey, NoticeRow, Order, PendingLimits, Store,
+};
+use tempfile::TempDir;
+
+const FEW: u64 = 1_000;
+const MANY: u64 = 200_000;
+const A_MILLION: u64 = 1_000_000;
+
+/// How many times as long something may take. Generous, because the machine has other things to do too.
+const SLOWER: f64 = 5.0;
+
+/// How often each is done; the one in the middle counts.
+const TIMES: u64 = 50;
+
+/// How many actions are built in one commit.
+const TOGETHER: u64 = 5_000;
+
+/// A page: small enough that every list below fills it with a thousand rows as well as with a million.
+const PAGE: usize = 10;
+
+/// Names are dealt out so that every combination of them occurs.
+const AGENTS: u64 = 5;
+const TOOLS: u64 = 4;
+
+/// A store and what is in it.
+struct Queue {
+    store: Arc<dyn Store>,
+    began: Timestamp,
+    /// Actions by number: all below this are there.
+    size: u64,
+    /// Those that are no longer pending.
+    decided: HashSet<u64>,
+}
+
+fn agent(number: u64) -> String {
+    format!("agent-{}", number % AGENTS)
+}
+
+fn tool(number: u64) -> String {
+    format!("tool-{}", number / AGENTS % TOOLS)
+}
+
+fn tier(number: u64) -> Tier {
+    if number / AGENTS / TOOLS % 2 == 0 { Tier::Escalate } else { Tier::Approve }
+}
+
+fn person(kind: PrincipalKind, name: &str) -> Principal {
+    Principal { token: TokenId::from_parts(0, 7), kind, name: name.into(), owner: None, roles: Vec::new() }
+}
+
+impl Queue {
+    fn new(folder: &TempDir) -> Self {
+        let store = SqliteStore::open(&folder.path().join("banksman.db")).expect("a database");
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+        let began = Timestamp::from_micros(0).after(since_1970);
+        Self { store: Arc::new(store), began, size: 0, decided: HashSet::new() }
+    }
+
+    /// Ids ascend with their numbers, like those of actions that come one after the other.
+    fn id(&self, number: u64) -> ActionId {
+        ActionId::from_parts(self.began.as_millis() + number, u128::from(number))
+    }
+
+    /// What an agent asks for, unlike anything else, as the engine would open it.
+    fn proposal(&self, number: u64) -> Transition {
+        let args = CanonicalJson::parse(format!(r#"{{"amount":{number}}}"#).as_bytes()).expect("JSON");
+        let action = Action::bare(tool(number), Kind::Tool, args);
+        let verdict = Verdict {
+            tier: tier(number),
+            risk: Risk::High,
+            rule: "refunds".into(),
+            matched: vec!["refunds".into()],
+            quorum: Quorum::one(),
+            // Deadlines are all different, and none comes while this runs.
+            timeout_seconds: 36_000 + number % 1000,
+            claim_within_seconds: 900,
+            lease_seconds: 600,
+            require_reason: false,
+            allow_remember: false,
+        };
+        let assessment = Assessment::of(Vec::new());
+        let submission = Arc::new(Submission { digest: action.digest(), action, assessment, verdict });
+        let opening = Opening {
+            id: self.id(number),
+            agent: person(PrincipalKind::Agent, &agent(number)),
+            batch: None,
+            submission,
+            grant: None,
+        };
+        open(opening, &Moment::at(self.began.after(Duration::from_millis(number))))
+    }
+
+    async fn grow(&mut self, size: u64) {
+        while self.size < size {
+            let mut commit = Commit::default();
+            for number in self.size..size.min(self.size + TOGETHER) {
+                let transition = self.proposal(number);
+                commit.opened.push(Arc::new(transition.case));
+                commit.events.push(transition.event);
+                self.size += 1;
+            }
+            self.store.commit(commit).await.expect("room on the disk");
+        }
+    }
+
+    /// One more, guarded and recorded as the engine does it.
+    async fn propose(&mut self) {
+        let number = self.size;
+        self.size += 1;
+        let transition = self.proposal(number);
+        let (id, at) = (transition.case.id, transition.event.at);
+        let key = IdempotencyKey {
+            agent: agent(number),
+            key: format!("key-{number}"),
+            request: Digest::of(&number.to_be_bytes()),
+            action: id,
+            at,
+        };
+        let commit = Commit {
+            limits: Some(PendingLimits { per_agent: 2 * A_MILLION, total: 2 * A_MILLION }),
+            opened: vec![Arc::new(transition.case)],
+            idempotency: Some(key),
+            events: vec![transition.event],
+            notices: vec![NoticeRow { action: id, notice: Notice::Held, at }],
+            ..Commit::default()
+        };
+        self.store.commit(commit).await.expect("a proposal that is new");
+    }
+
+    /// Approves one from anywhere in the queue.
+    async fn decide(&mut self) {
+        let number = (0..).map(|step| (self.size / 2 + 7919 * step) % self.size);
+        let number = number.into_iter().find(|number| self.decided.insert(*number)).expect("one more");
+        let case = self.store.case(self.id(number)).await.expect("a store").expect("an action");
+        let ballot = Ballot {
+            reviewer: person(PrincipalKind::Reviewer, "ann"),
+            decision: Decision::Approve,
+            version: case.version,
+            digest: case.submission.digest,
+            reason: None,
+            message: None,
+            remember: false,
+        };
+        let moment = Moment::at(self.began.after(Duration::from_secs(1)));
+        let transition = step(&case, Command::Decide(ballot), &moment).expect("a decision in time");
+        let advanced = AdvancedCase {
+            case: Arc::new(transition.case),
+            was_pending: true,
+            before: case.state.wakes_at(),
+            new_submission: false,
+        };
+        let commit = Commit { advanced: vec![advanced], events: vec![transition.event], ..Commit::default() };
+        self.store.commit(commit).await.expect("a decision on what is pending");
+    }
+}
+
+/// How long each takes.
+type Times = BTreeMap<String, Duration>;
+
+/// The one in the middle of many.
+fn median(mut times: Vec<Duration>) -> Duration {
+    times.sort();
+    times[times.len() / 2]
+}
+
+/// Times something that changes nothing.
+async fn time<T, F: Future<Output = T>>(mut read: impl FnMut() -> F, check: impl Fn(T)) -> Duration {
+    let mut times = Vec::new();
+    for _ in 0..TIMES {
+        let began = Instant::now();
+        let found = read().await;
+        times.push(began.elapsed());
+        check(found);
+    }
+    median(times)
+}
+
+/// Every list that people can ask for, at its beginning and in its middle, from both ends.
+fn lists(queue: &Queue) -> Vec<(String, CaseQuery)> {
+    let mut lists = vec![];
+    let pending = CaseQuery::pending(PAGE);
+    for filters in 0..8 {
+        let chosen = |bit: u64| filters & bit != 0;
+        let query = CaseQuery {
+            agent: chosen(1).then(|| agent(3)),
+            tool: chosen(2).then(|| tool(3)),
+            tier: chosen(4).then(|| tier(3)),
+            ..pending.clone()
+        };
+        let named = |query: &CaseQuery| {
+            let names = [
+                query.agent.as_ref().map(|_| "agent"),
+                query.tool.as_ref().map(|_| "tool"),
+                query.tier.map(|_| "tier"),
+            ];
+            names.into_iter().flatten().collect::<Vec<_>>().join("+")
+        };
+        let middle = Some(queue.id(queue.size / 2));
+        for (place, after) in [("first page", None), ("page in the middle", middle)] {
+            for (way, order) in [("oldest first", Order::Ascending), ("newest first", Order::Descending)] {
+                let name = format!("pending by [{}], {place}, {way}", named(&query));
+                lists.push((name, CaseQuery { after, order, ..query.clone() }));
+                if filters == 0 {
+                    let everything = CaseQuery { after, order, ..CaseQuery::newest(PAGE) };
+                    lists.push((format!("everything, {place}, {way}"), everything));
+                }
+            }
+        }
+    }
+    lists
+}
+
+/// How long everything takes that must not depend on how much there is.
+async fn times(queue: &mut Queue) -> Times {
+    let mut times = Times::new();
+    let store = Arc::clone(&queue.store);
+    for (name, query) in lists(queue) {
+        let full = |page: Result<Vec<_>, _>| assert_eq!(page.expect("a page").len(), PAGE, "{name}");
+        let took = time(|| store.cases(query.clone()), full).await;
+        times.insert(name, took);
+    }
+    let mut note = |name: &str, took| times.insert(name.to_owned(), took);
+
+    let one = queue.id(queue.size / 3);
+    let there = |case: Result<Option<_>, _>| assert!(case.expect("a store").is_some());
+    note("one action", time(|| store.case(one), there).await);
+
+    let (now, later) = (queue.began, queue.began.after(Duration::from_secs(100_000)));
+    let nothing = |due: Result<Vec<_>, _>| assert!(due.expect("a list").is_empty());
+    note("what is due, when nothing is", time(|| store.due(now, PAGE), nothing).await);
+    let full = |due: Result<Vec<_>, _>| assert_eq!(due.expect("a list").len(), PAGE);
+    note("what is due, when all is", time(|| store.due(later, PAGE), full).await);
+    let soon = |due: Result<Option<_>, _>| assert!(due.expect("a store").is_some());
+    note("what is due next", time(|| store.next_due(), soon).await);
+
+    let recent = EventQuery::following(queue.size - FEW / 2, PAGE);
+    let full = |page: Result<Vec<_>, _>| assert_eq!(page.expect("a page").len(), PAGE);
+    note("following the log", time(|| store.events(recent.clone()), full).await);
+    let history = EventQuery { action: Some(one), ..EventQuery::following(0, PAGE) };
+    let some = |page: Result<Vec<_>, _>| assert!(!page.expect("a page").is_empty());
+    note("the history of an action", time(|| store.events(history.clone()), some).await);
+
+    let (mut proposing, mut deciding) = (Vec::new(), Vec::new());
+    for _ in 0..TIMES {
+        let began = Instant::now();
+        queue.propose().await;
+        proposing.push(began.elapsed());
+        let began = Instant::now();
+        queue.decide().await;
+        deciding.push(began.elapsed());
+    }
+    note("proposing", median(proposing));
+    note("deciding", median(deciding));
+    times
+}
+
+/// What takes so many times as long with many as with few.
+fn slower(few: &Times, many: &Times) -> Vec<String> {
+    let ratio = |name: &String, with_many: &Duration| with_many.as_secs_f64() / few[name].as_secs_f64();
+    let mut slower = Vec::new();
+    for (name, with_many) in many {
+        let times = ratio(name, with_many);
+        eprintln!("{times:6.2}  {:>10.1?} {with_many:>10.1?}  {name}", few[name]);
+        if times > SLOWER {
+            slower.push(format!("{name} takes {times:.1} times as long: {with_many:?}"));
+        }
+    }
+    slower
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_million_pending_actions_slow_nothing_down() {
+    let size = if std::env::var_os("BANKSMAN_MILLION").is_some() { A_MILLION } else { MANY };
+    let folder = TempDir::new().expect("a folder for the database");
+    let mut queue = Queue::new(&folder);
+    queue.grow(FEW).await;
+    let few = times(&mut queue).await;
+    let began = Instant::now();
+    queue.grow(size).await;
+    eprintln!("{size} actions in {:?}", began.elapsed());
+    let mut found = slower(&few, &times(&mut queue).await);
+    // A machine that was busy just then gets another chance; what reads every row does so again.
+    for _ in 0..2 {
+        if !found.is_empty() {
+            found = slower(&few, &times(&mut queue).await);
+        }
+    }
+    assert!(found.is_empty(), "with {size} actions instead of {FEW}\n{}", found.join("\n"));
+}
