@@ -207,4 +207,20 @@ mod tests {
         fs::write(folder.key(), b"short").unwrap();
         assert!(folder.signer().is_err());
     }
+
+    #[test]
+    fn what_a_crash_left_half_written_is_no_key_and_no_policy() {
+        let parent = tempfile::tempdir().unwrap();
+        let folder = Folder::open_or_create(parent.path()).unwrap();
+        for path in [folder.key(), folder.policy()] {
+            let mut draft = path.into_os_string();
+            draft.push(".new");
+            fs::write(draft, b"half a").unwrap();
+        }
+        folder.signer().unwrap();
+        let policy = folder.ensure_policy().unwrap();
+        assert_eq!(fs::read(folder.key()).unwrap().len(), 32);
+        assert_eq!(fs::read_to_string(policy).unwrap(), PolicyTable::DEFAULT);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
+    }
 }

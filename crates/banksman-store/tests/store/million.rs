@@ -45,6 +45,9 @@ const PAGE: usize = 10;
 const AGENTS: u64 = 5;
 const TOOLS: u64 = 4;
 
+/// The oldest are unlike all others: whoever asks for them alone must not have to pass everything else.
+const RARE: u64 = 3 * PAGE as u64;
+
 /// A store and what is in it.
 struct Queue {
     store: Arc<dyn Store>,
@@ -56,15 +59,15 @@ struct Queue {
 }
 
 fn agent(number: u64) -> String {
-    format!("agent-{}", number % AGENTS)
+    if number < RARE { "a-rare-agent".into() } else { format!("agent-{}", number % AGENTS) }
 }
 
 fn tool(number: u64) -> String {
-    format!("tool-{}", number / AGENTS % TOOLS)
+    if number < RARE { "a-rare-tool".into() } else { format!("tool-{}", number / AGENTS % TOOLS) }
 }
 
 fn tier(number: u64) -> Tier {
-    if number / AGENTS / TOOLS % 2 == 0 { Tier::Escalate } else { Tier::Approve }
+    if number < RARE { Tier::Escalate } else { Tier::Approve }
 }
 
 fn person(kind: PrincipalKind, name: &str) -> Principal {
@@ -152,8 +155,9 @@ impl Queue {
 
     /// Approves one from anywhere in the queue.
     async fn decide(&mut self) {
-        let number = (0..).map(|step| (self.size / 2 + 7919 * step) % self.size);
-        let number = number.into_iter().find(|number| self.decided.insert(*number)).expect("one more");
+        let anywhere = (0..).map(|step| (self.size / 2 + 7919 * step) % self.size);
+        let number = anywhere.filter(|number| *number >= RARE).find(|number| self.decided.insert(*number));
+        let number = number.expect("there is always one more");
         let case = self.store.case(self.id(number)).await.expect("a store").expect("an action");
         let ballot = Ballot {
             reviewer: person(PrincipalKind::Reviewer, "ann"),
@@ -183,7 +187,7 @@ type Times = BTreeMap<String, Duration>;
 /// The one in the middle of many.
 fn median(mut times: Vec<Duration>) -> Duration {
     times.sort();
-    times[times.len() / 2]
+    times.get(times.len() / 2).copied().expect("at least one")
 }
 
 /// Times something that changes nothing.
@@ -198,39 +202,45 @@ async fn time<T, F: Future<Output = T>>(mut read: impl FnMut() -> F, check: impl
     median(times)
 }
 
-/// Every list that people can ask for, at its beginning and in its middle, from both ends.
+/// Every list that people can ask for: of what is common, at its beginning and in its middle; and of what is rare.
 fn lists(queue: &Queue) -> Vec<(String, CaseQuery)> {
-    let mut lists = vec![];
-    let pending = CaseQuery::pending(PAGE);
-    for filters in 0..8 {
-        let chosen = |bit: u64| filters & bit != 0;
-        let query = CaseQuery {
-            agent: chosen(1).then(|| agent(3)),
-            tool: chosen(2).then(|| tool(3)),
-            tier: chosen(4).then(|| tier(3)),
-            ..pending.clone()
-        };
-        let named = |query: &CaseQuery| {
+    let both_ways = [("oldest first", Order::Ascending), ("newest first", Order::Descending)];
+    let middle = Some(queue.id(queue.size / 2));
+    let mut lists = Vec::new();
+    for (way, order) in both_ways {
+        for (place, after) in [("first page", None), ("page in the middle", middle)] {
+            let everything = CaseQuery { after, order, ..CaseQuery::newest(PAGE) };
+            lists.push((format!("everything, {place}, {way}"), everything));
+            for (filters, query) in filtered(RARE) {
+                let query = CaseQuery { after, order, ..query };
+                lists.push((format!("pending by [{filters}], {place}, {way}"), query));
+            }
+        }
+        for (filters, query) in filtered(0) {
+            lists.push((format!("pending by rare [{filters}], {way}"), CaseQuery { order, ..query }));
+        }
+    }
+    lists
+}
+
+/// Pending actions like this one, by each combination of filters.
+fn filtered(number: u64) -> Vec<(String, CaseQuery)> {
+    (0..8)
+        .map(|chosen| {
+            let query = CaseQuery {
+                agent: (chosen & 1 != 0).then(|| agent(number)),
+                tool: (chosen & 2 != 0).then(|| tool(number)),
+                tier: (chosen & 4 != 0).then(|| tier(number)),
+                ..CaseQuery::pending(PAGE)
+            };
             let names = [
                 query.agent.as_ref().map(|_| "agent"),
                 query.tool.as_ref().map(|_| "tool"),
                 query.tier.map(|_| "tier"),
             ];
-            names.into_iter().flatten().collect::<Vec<_>>().join("+")
-        };
-        let middle = Some(queue.id(queue.size / 2));
-        for (place, after) in [("first page", None), ("page in the middle", middle)] {
-            for (way, order) in [("oldest first", Order::Ascending), ("newest first", Order::Descending)] {
-                let name = format!("pending by [{}], {place}, {way}", named(&query));
-                lists.push((name, CaseQuery { after, order, ..query.clone() }));
-                if filters == 0 {
-                    let everything = CaseQuery { after, order, ..CaseQuery::newest(PAGE) };
-                    lists.push((format!("everything, {place}, {way}"), everything));
-                }
-            }
-        }
-    }
-    lists
+            (names.into_iter().flatten().collect::<Vec<_>>().join("+"), query)
+        })
+        .collect()
 }
 
 /// How long everything takes that must not depend on how much there is.

@@ -142,6 +142,7 @@ impl Agent {
             Ok(action) => action,
             Err(code) => {
                 self.line.site.write(|book| book.broken.push(format!("{id} cannot be seen: {code}")));
+                self.desk.close(id);
                 None
             }
         }

@@ -195,7 +195,10 @@ impl Checker {
                 .iter()
                 .any(|vote| vote.by == by && vote.version == made.version && vote.decision == made.decision);
             self.expect(recorded, || {
-                format!("{id}: {by} was told of a {} and it is not there: {:?}", made.decision, action.votes)
+                format!(
+                    "{id}: {by} was told that \"{}\" is recorded, and it is not: {:?}",
+                    made.decision, action.votes
+                )
             });
             let logged = self.histories.get(&id).is_some_and(|events| {
                 events.iter().any(|event| {
