@@ -1,14 +1,20 @@
 //! Reading request bodies: strictly, and with errors that help.
 
-use axum::body::Bytes;
-use axum::extract::rejection::{BytesRejection, FormRejection, PathRejection, QueryRejection};
+use std::error::Error as _;
+
+use axum::body::{Bytes, to_bytes};
+use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
 use axum::extract::{Form, FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::request::Parts;
 use banksman_core::json::{self, Json};
+use http_body_util::LengthLimitError;
 use serde::de::DeserializeOwned;
 
 use crate::App;
 use crate::problem::{Code, ProblemError};
+
+/// No request needs more.
+const MAX_BODY: usize = 1024 * 1024;
 
 /// A body that is one strict JSON value.
 pub(crate) struct JsonBody(pub(crate) Json);
@@ -16,8 +22,8 @@ pub(crate) struct JsonBody(pub(crate) Json);
 impl FromRequest<App> for JsonBody {
     type Rejection = ProblemError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Self::Rejection> {
-        let bytes = bytes(request, app).await?;
+    async fn from_request(request: Request, _app: &App) -> Result<Self, Self::Rejection> {
+        let bytes = bytes(request.into_body()).await?;
         Ok(Self(strict(&bytes)?))
     }
 }
@@ -28,8 +34,8 @@ pub(crate) struct Body<T>(pub(crate) T);
 impl<T: DeserializeOwned> FromRequest<App> for Body<T> {
     type Rejection = ProblemError;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self, Self::Rejection> {
-        let bytes = bytes(request, app).await?;
+    async fn from_request(request: Request, _app: &App) -> Result<Self, Self::Rejection> {
+        let bytes = bytes(request.into_body()).await?;
         let bytes = if bytes.is_empty() { Bytes::from_static(b"{}") } else { bytes };
         // Strictness first: what serde would quietly accept (duplicate keys deep inside, NUL) ends here.
         strict(&bytes)?;
@@ -46,27 +52,22 @@ impl<T: DeserializeOwned> FromRequest<App> for FormBody<T> {
     type Rejection = ProblemError;
 
     async fn from_request(request: Request, app: &App) -> Result<Self, Self::Rejection> {
+        let (parts, body) = request.into_parts();
+        let request = Request::from_parts(parts, bytes(body).await?.into());
         let form: Result<Form<T>, FormRejection> = Form::from_request(request, app).await;
-        form.map(|form| Self(form.0)).map_err(|rejection| match rejection {
-            FormRejection::BytesRejection(rejection) => unreadable(rejection),
-            other => ProblemError::new(Code::InvalidRequest, other.body_text()),
-        })
+        form.map(|form| Self(form.0))
+            .map_err(|rejection| ProblemError::new(Code::InvalidRequest, rejection.body_text()))
     }
 }
 
-async fn bytes(request: Request, app: &App) -> Result<Bytes, ProblemError> {
-    Bytes::from_request(request, app).await.map_err(unreadable)
-}
-
-fn unreadable(rejection: BytesRejection) -> ProblemError {
-    match rejection {
-        BytesRejection::FailedToBufferBody(inner)
-            if inner.status() == axum::http::StatusCode::PAYLOAD_TOO_LARGE =>
-        {
-            ProblemError::new(Code::BodyTooLarge, "a request has at most 2 MiB")
+async fn bytes(body: axum::body::Body) -> Result<Bytes, ProblemError> {
+    to_bytes(body, MAX_BODY).await.map_err(|error| {
+        if error.source().is_some_and(|source| source.is::<LengthLimitError>()) {
+            ProblemError::new(Code::BodyTooLarge, "a request has at most 1 MiB")
+        } else {
+            ProblemError::new(Code::InvalidRequest, "the body could not be read")
         }
-        _ => ProblemError::new(Code::InvalidRequest, "the body could not be read"),
-    }
+    })
 }
 
 fn strict(bytes: &[u8]) -> Result<Json, ProblemError> {

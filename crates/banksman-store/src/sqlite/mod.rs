@@ -13,10 +13,10 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use self::examine::{Findings, examine};
 
@@ -87,12 +87,30 @@ impl SqliteStore {
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
-    connection.pragma_update(None, "journal_mode", "WAL")?;
+    enter_wal(connection)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "cache_size", -16_000)?;
     // Only then do the triggers that forbid removing a row also see INSERT OR REPLACE.
     connection.pragma_update(None, "recursive_triggers", true)?;
     Ok(())
+}
+
+/// Two processes that open a new file at once both want to change its mode, and SQLite tells the second that the file
+/// is locked without waiting as it does elsewhere.
+fn enter_wal(connection: &Connection) -> rusqlite::Result<()> {
+    let begin = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(error) if is_busy(&error) && begin.elapsed() < BUSY_TIMEOUT => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            done => return done,
+        }
+    }
+}
+
+fn is_busy(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
 impl Readers {

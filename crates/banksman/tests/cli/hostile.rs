@@ -10,9 +10,8 @@ use crate::help::stdout;
 use crate::installation::{Installation, PATIENCE, said};
 
 /// Clears the screen, renames the window, reverses what follows, hides in no width at all, overwrites its line.
-///
-/// In one line, so that an editor does not reorder it either.
-const HOSTILE: &str = "rm\u{1b}[2J\u{1b}]0;approved\u{7}\u{9b}31m \u{202e}fdp.exe\u{202c}\u{2066}x\u{2069} \u{200b}\u{feff}a\rb\nSTATUS approved";
+const HOSTILE: &str = "rm\u{1b}[2J\u{1b}]0;approved\u{7}\u{9b}31m \
+    \u{202e}fdp.exe\u{202c}\u{2066}x\u{2069} \u{200b}\u{feff}a\rb\nSTATUS approved";
 
 /// The same as far as a name may be: control characters are refused at the door.
 const NAME: &str = "rm \u{202e}fdp.exe\u{202c}\u{2066}x\u{2069} \u{200b}\u{feff}a\u{2028}STATUS approved";
