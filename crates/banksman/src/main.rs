@@ -24,11 +24,6 @@ mod select;
 #[cfg(test)]
 mod sample;
 
-/// A request is a few dozen small allocations on one thread that are freed on another: the system's allocator spent a
-/// tenth of the server's time on that, this one half as much.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // Clap itself answers --help and mistakes, with the exit codes 0 and 2.
     let cli = cli::Cli::parse();
