@@ -110,18 +110,14 @@ fn measure(
 /// Memory per pending action: what the second half of many holds adds, when every bounded cache is full already.
 fn memory(binary: &std::path::Path, folder: &std::path::Path) -> anyhow::Result<serde_json::Value> {
     const HALF: usize = 40_000;
-    let server = Server::start(binary, &folder.join("data-memory"))?;
+    let data = folder.join("data-memory");
+    let server = Server::start(binary, &data)?;
+    // One agent may hold 10,000 actions.
+    let agents = server.agents(binary, &data, 16)?;
     let idle = server.memory()?;
-    // Several agents would be the usual case; one agent may hold 10,000, so the limit is raised by using many.
-    let mut first = 0;
-    let fill = |count: usize, first: &mut usize| -> anyhow::Result<()> {
-        let result = load::hold(&server, count, *first);
-        *first += count;
-        result
-    };
-    fill(HALF, &mut first)?;
+    load::hold(&server, &agents, HALF, 0)?;
     let half = server.memory()?;
-    fill(HALF, &mut first)?;
+    load::hold(&server, &agents, HALF, HALF)?;
     let full = server.memory()?;
     Ok(json!({
         "bench": "memory",

@@ -166,8 +166,8 @@ pub(crate) fn run(server: &Server, clients: usize, cycles: usize, first: usize) 
     })
 }
 
-/// Proposes `count` actions that stay pending.
-pub(crate) fn hold(server: &Server, count: usize, first: usize) -> anyhow::Result<()> {
+/// Proposes `count` actions that stay pending, by these agents in turn.
+pub(crate) fn hold(server: &Server, agents: &[String], count: usize, first: usize) -> anyhow::Result<()> {
     const CLIENTS: usize = 32;
     let target = target(server);
     let local = tokio::task::LocalSet::new();
@@ -175,11 +175,12 @@ pub(crate) fn hold(server: &Server, count: usize, first: usize) -> anyhow::Resul
         let tasks: Vec<_> = (0..CLIENTS)
             .map(|client| {
                 let target = Rc::clone(&target);
+                let agent = agents.get(client % agents.len()).cloned().unwrap_or_default();
                 tokio::task::spawn_local(async move {
                     let mut connection = Connection::open(&target.address).await?;
                     for number in (client..count).step_by(CLIENTS) {
                         let body = proposal(first + number);
-                        let (status, body) = connection.post("/v1/actions", &target.agent, &body).await?;
+                        let (status, body) = connection.post("/v1/actions", &agent, &body).await?;
                         anyhow::ensure!(status == 202, "propose answered {status}: {body}");
                     }
                     anyhow::Ok(())

@@ -42,9 +42,14 @@ impl Server {
             std::thread::sleep(Duration::from_millis(5));
         }
         let mut server = Self { child, address, agent: String::new(), reviewer: String::new() };
-        server.agent = token(binary, data, "agent")?;
-        server.reviewer = token(binary, data, "reviewer")?;
+        server.agent = token(binary, data, "agent", "bench-agent")?;
+        server.reviewer = token(binary, data, "reviewer", "bench-reviewer")?;
         Ok(server)
+    }
+
+    /// The tokens of `count` further agents, because one agent may not hold as many actions as some want to see.
+    pub(crate) fn agents(&self, binary: &Path, data: &Path, count: usize) -> anyhow::Result<Vec<String>> {
+        (0..count).map(|number| token(binary, data, "agent", &format!("bench-agent-{number}"))).collect()
     }
 
     /// Processor time used so far, in seconds.
@@ -72,9 +77,9 @@ pub(crate) fn cpu_of(stat: &str) -> anyhow::Result<f64> {
     Ok(ticks as f64 / 100.0)
 }
 
-fn token(binary: &Path, data: &Path, kind: &str) -> anyhow::Result<String> {
+fn token(binary: &Path, data: &Path, kind: &str, name: &str) -> anyhow::Result<String> {
     let output = Command::new(binary)
-        .args(["token", "new", "--json", "--kind", kind, "--name", &format!("bench-{kind}"), "--data"])
+        .args(["token", "new", "--json", "--kind", kind, "--name", name, "--data"])
         .arg(data)
         .output()?;
     let document: serde_json::Value = serde_json::from_slice(&output.stdout).context("token new --json")?;
