@@ -260,6 +260,25 @@ impl State {
         }
     }
 
+    /// The one claim, if it was taken.
+    #[must_use]
+    pub fn claim(&self) -> Option<&Claim> {
+        match self {
+            Self::Executing { claim, .. }
+            | Self::Succeeded { claim, .. }
+            | Self::Failed { claim, .. }
+            | Self::Unknown { claim, .. } => Some(claim),
+            Self::Blocked { .. }
+            | Self::Pending { .. }
+            | Self::Authorised { .. }
+            | Self::Denied { .. }
+            | Self::Expired { .. }
+            | Self::Cancelled { .. }
+            | Self::Lapsed { .. }
+            | Self::Revoked { .. } => None,
+        }
+    }
+
     /// Whether the same proposal, sent again, joins this action instead of making a new one.
     ///
     /// What people are asked or have allowed is joined; what policy lets run without asking is not, because two

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use banksman_core::audit::Event;
-use banksman_core::{ActionId, Case, State, Timestamp};
+use banksman_core::{ActionId, Case, Timestamp};
 
 use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, StoreError};
 
@@ -78,20 +78,7 @@ impl CaseRow {
     }
 
     pub(super) fn claimed_at(&self) -> Option<i64> {
-        match &self.case.state {
-            State::Executing { claim, .. }
-            | State::Succeeded { claim, .. }
-            | State::Failed { claim, .. }
-            | State::Unknown { claim, .. } => Some(claim.at.as_micros()),
-            State::Blocked { .. }
-            | State::Pending { .. }
-            | State::Authorised { .. }
-            | State::Denied { .. }
-            | State::Expired { .. }
-            | State::Cancelled { .. }
-            | State::Lapsed { .. }
-            | State::Revoked { .. } => None,
-        }
+        self.case.state.claim().map(|claim| claim.at.as_micros())
     }
 
     pub(super) fn wake_at(&self) -> Option<i64> {
