@@ -261,6 +261,22 @@ mod tests {
     }
 
     #[test]
+    fn the_example_policy_says_what_its_comments_say() {
+        let policy = include_str!("../../../examples/policy.yaml");
+        for (tool, tier, people) in [
+            ("look_up_order", Tier::Auto, 1),
+            ("draft_reply", Tier::Notify, 1),
+            ("send_email", Tier::Approve, 1),
+            ("process_refund", Tier::Escalate, 2),
+            ("delete_customer", Tier::Block, 1),
+            ("anything_else", Tier::Approve, 1),
+        ] {
+            let verdict = judge(policy, tool);
+            assert_eq!((verdict.tier, verdict.quorum.count()), (tier, people), "{tool}");
+        }
+    }
+
+    #[test]
     fn escalate_means_two_unless_said_otherwise() {
         let policy = "version: 1\ntools:\n  a: {risk: critical, tier: escalate}\n  b: {risk: critical, tier: escalate, quorum: 3, timeout: 30m}\n";
         assert_eq!(judge(policy, "a").quorum.count(), 2);
