@@ -114,8 +114,6 @@ pub(super) fn inbox(session: &Session, waiting: &[Case], total: u64, remark: Opt
 fn card(session: &Session, case: &Case) -> String {
     let submission = &case.submission;
     let verdict = &submission.verdict;
-    let args = serde_json::from_str::<&serde_json::value::RawValue>(submission.action.args.as_str())
-        .map_or_else(|_| submission.action.args.as_str().to_owned(), |raw| raw.get().to_owned());
     let approvals = case.approvals().count();
     let mut said = String::new();
     for (what, words) in
@@ -146,7 +144,7 @@ fn card(session: &Session, case: &Case) -> String {
         agent = text(&case.agent),
         rule = text(&verdict.rule),
         needed = verdict.quorum.count(),
-        args = text(&args),
+        args = text(submission.action.args.as_str()),
         id = case.id,
         version = case.version,
         digest = submission.digest,
