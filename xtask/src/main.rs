@@ -19,6 +19,8 @@ cargo xtask CHORE
       --rounds N          runs of each, of which the median counts (default 3)
       --binary PATH       measure this binary instead of building one
       --no-memory         leave out the measurement of memory per pending action
+  bench risk [--corpora DIR]
+                          judge labelled cases: recall, false alarms, time (default ../shared/corpora)
 ";
 
 fn main() -> ExitCode {
@@ -27,6 +29,13 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test", rest @ ..] => test::run(rest),
         ["check"] => check::run(),
+        ["bench", "risk", rest @ ..] => test::cargo(
+            &[
+                &["run", "--quiet", "--release", "--package", "banksman-risk", "--example", "corpora", "--"],
+                rest,
+            ]
+            .concat(),
+        ),
         // A benchmark of a limit that was compiled without optimisation would flatter us.
         ["bench", ..] if cfg!(debug_assertions) => test::cargo(
             &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),

@@ -30,15 +30,26 @@ fn read(path: &Path) -> String {
 /// Which of our crates each may depend on. Arrows point inward; nothing inner knows anything outer.
 const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-core", &[]),
+    ("banksman-risk", &["banksman-core"]),
     ("banksman-store", &["banksman-core"]),
-    ("banksman-engine", &["banksman-core", "banksman-store"]),
+    ("banksman-engine", &["banksman-core", "banksman-risk", "banksman-store"]),
     ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine"]),
     ("banksman-client", &["banksman-core"]),
-    ("banksman", &["banksman-core", "banksman-store", "banksman-engine", "banksman-http", "banksman-client"]),
+    (
+        "banksman",
+        &[
+            "banksman-core",
+            "banksman-risk",
+            "banksman-store",
+            "banksman-engine",
+            "banksman-http",
+            "banksman-client",
+        ],
+    ),
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core"];
+const PURE: &[&str] = &["banksman-core", "banksman-risk"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

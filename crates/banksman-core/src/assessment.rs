@@ -4,6 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::Risk;
 
+/// A stretch of the text that was read, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Span {
+    /// The first byte.
+    pub start: u32,
+    /// The byte after the last one.
+    pub end: u32,
+}
+
 /// One thing that an analyser noticed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -14,6 +24,20 @@ pub struct Finding {
     pub level: Risk,
     /// Why, in plain words.
     pub reason: String,
+    /// Which argument it was noticed in, as a JSON pointer; absent when it is about the action as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub argument: Option<String>,
+    /// Where in that argument's text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub span: Option<Span>,
+}
+
+impl Finding {
+    /// A finding about the action as a whole.
+    #[must_use]
+    pub fn new(rule: impl Into<String>, level: Risk, reason: impl Into<String>) -> Self {
+        Self { rule: rule.into(), level, reason: reason.into(), argument: None, span: None }
+    }
 }
 
 /// The risk of an action, and what it is based on.
@@ -25,6 +49,22 @@ pub struct Assessment {
     /// Everything that was noticed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
+    /// What it touches, such as `file:/etc/passwd`, `table:users` or `host:example.org`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub resources: Vec<String>,
+    /// Whether nothing was noticed that could not be undone.
+    #[serde(default = "undoable")]
+    pub reversible: bool,
+    /// What could happen, in one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub impact: Option<String>,
+    /// What would be safer, or should be looked at.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub recommendations: Vec<String>,
+}
+
+const fn undoable() -> bool {
+    true
 }
 
 impl Assessment {
@@ -32,6 +72,21 @@ impl Assessment {
     #[must_use]
     pub fn of(findings: Vec<Finding>) -> Self {
         let level = findings.iter().map(|finding| finding.level).max().unwrap_or(Risk::None);
-        Self { level, findings }
+        Self {
+            level,
+            findings,
+            resources: Vec::new(),
+            reversible: true,
+            impact: None,
+            recommendations: Vec::new(),
+        }
+    }
+
+    /// The same with one more finding; the level only ever rises.
+    #[must_use]
+    pub fn with(mut self, finding: Finding) -> Self {
+        self.level = self.level.max(finding.level);
+        self.findings.push(finding);
+        self
     }
 }

@@ -219,12 +219,10 @@ fn verdict(tool: &str, entry: &Entry, defaults: &Defaults) -> Result<Verdict, Po
 impl Judge for PolicyTable {
     fn assess(&self, action: &Action) -> Assessment {
         match self.tools.get(&action.tool) {
-            Some(verdict) => Assessment { level: verdict.risk, findings: Vec::new() },
-            None => Assessment::of(vec![Finding {
-                rule: "unknown_tool".into(),
-                level: Risk::High,
-                reason: "no policy names this tool".into(),
-            }]),
+            Some(verdict) => Assessment { level: verdict.risk, ..Assessment::of(Vec::new()) },
+            None => {
+                Assessment::of(vec![Finding::new("unknown_tool", Risk::High, "no policy names this tool")])
+            }
         }
     }
 

@@ -42,11 +42,7 @@ pub(crate) fn action() -> ActionView {
         args,
         created_at: seconds(-120),
         expires_at: Some(seconds(250)),
-        assessment: Assessment::of(vec![Finding {
-            rule: "tool.unknown".into(),
-            level: Risk::High,
-            reason: "an unknown tool".into(),
-        }]),
+        assessment: Assessment::of(vec![Finding::new("tool.unknown", Risk::High, "an unknown tool")]),
         verdict: Verdict {
             tier: Tier::Escalate,
             risk: Risk::High,

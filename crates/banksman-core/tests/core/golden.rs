@@ -11,8 +11,8 @@ use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, parse};
 use banksman_core::{
     Action, ActionId, Actor, Assessment, Authority, BatchId, Claim, Decision, Digest, Finding, Freeze,
-    FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Quorum, Review, Risk, State,
-    Status, Submission, Tier, Timestamp, TokenId, Verdict,
+    FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Quorum, Review, Risk, Span,
+    State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -70,11 +70,11 @@ fn full_submission() -> Submission {
 fn assessment() -> Assessment {
     Assessment::of(vec![
         Finding {
-            rule: "url.unknown-host".into(),
-            level: Risk::Medium,
-            reason: "sends to a new host".into(),
+            argument: Some("/url".into()),
+            span: Some(Span { start: 3, end: 12 }),
+            ..Finding::new("url.unknown-host", Risk::Medium, "sends to a new host")
         },
-        Finding { rule: "amount.large".into(), level: Risk::Critical, reason: "899 is > 500".into() },
+        Finding::new("amount.large", Risk::Critical, "899 is > 500"),
     ])
 }
 

@@ -25,7 +25,7 @@ fn amount(action: &Action) -> u64 {
 impl Judge for ByAmount {
     fn assess(&self, action: &Action) -> Assessment {
         let level = if amount(action) < 100 { Risk::Medium } else { Risk::Critical };
-        Assessment::of(vec![Finding { rule: "amount".into(), level, reason: "so much".into() }])
+        Assessment::of(vec![Finding::new("amount", level, "so much")])
     }
 
     fn judge(&self, action: &Action, assessment: &Assessment, _: &Facts) -> Verdict {

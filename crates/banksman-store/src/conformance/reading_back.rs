@@ -164,11 +164,21 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         require_reason: true,
         allow_remember: false,
     };
-    let finding = Finding { rule: "large".into(), level: Risk::Critical, reason: "beyond 500".into() };
+    let finding = Finding {
+        argument: Some("/amount".into()),
+        span: Some(banksman_core::Span { start: 0, end: 3 }),
+        ..Finding::new("large", Risk::Critical, "beyond 500")
+    };
     let submission = Submission {
         digest: action.digest(),
         action,
-        assessment: Assessment { level: Risk::Critical, findings: vec![finding] },
+        assessment: Assessment {
+            resources: vec!["host:example.org".into()],
+            reversible: false,
+            impact: Some("Grave".into()),
+            recommendations: vec!["Ask first.".into()],
+            ..Assessment::of(vec![finding])
+        },
         verdict,
     };
     let opening_of = |number, tier| {

@@ -1,0 +1,58 @@
+//! The way in: an action or a text, and what was found in it.
+
+use std::sync::Arc;
+
+use banksman_core::{Action, Assessment, Kind};
+
+use crate::inspection::{Code, Inspection};
+use crate::origin::Origin;
+use crate::{Catalogue, Limits, address, path, tool};
+
+/// Reads actions and says what they could do. Cheap to clone; shared between threads.
+#[derive(Debug, Clone)]
+pub struct Assessor {
+    catalogue: Arc<Catalogue>,
+    limits: Limits,
+}
+
+impl Assessor {
+    /// An assessor that judges by a catalogue.
+    #[must_use]
+    pub fn new(catalogue: Arc<Catalogue>) -> Self {
+        Self { catalogue, limits: Limits::default() }
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The rules that it judges by.
+    #[must_use]
+    pub fn catalogue(&self) -> &Catalogue {
+        &self.catalogue
+    }
+
+    /// What an action could do.
+    #[must_use]
+    pub fn assess(&self, action: &Action) -> Assessment {
+        let mut inspection = Inspection::new(&self.catalogue, self.limits);
+        tool::inspect_action(&mut inspection, action);
+        inspection.conclude()
+    }
+
+    /// What a text of a kind could do: a command, a program, a statement, a URL, a path, the name of a tool.
+    #[must_use]
+    pub fn assess_text(&self, kind: Kind, text: &str) -> Assessment {
+        let mut inspection = Inspection::new(&self.catalogue, self.limits);
+        match (Code::of(kind), kind) {
+            (Some(code), _) => inspection.read(code, text, Origin::whole(text)),
+            (None, Kind::Http) => address::inspect_text(&mut inspection, text),
+            (None, Kind::File) => path::inspect_text(&mut inspection, text),
+            (None, _) => tool::inspect_text(&mut inspection, text),
+        }
+        inspection.conclude()
+    }
+}

@@ -1,0 +1,220 @@
+//! Loads rules and proves them: a rule whose examples do not hold is not a rule.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use banksman_core::Kind;
+
+use super::rule::{Example, ProgramSpec, Rule, RuleSet};
+use super::{Catalogue, Clause, Index};
+use crate::Assessor;
+use crate::fact::SIGNALS;
+
+/// The built-in rules, a file per subject.
+const BUILTIN: &[(&str, &str)] = &[
+    ("unread.yaml", include_str!("../../rules/unread.yaml")),
+    ("code.yaml", include_str!("../../rules/code.yaml")),
+    ("files.yaml", include_str!("../../rules/files.yaml")),
+    ("git.yaml", include_str!("../../rules/git.yaml")),
+    ("system.yaml", include_str!("../../rules/system.yaml")),
+    ("packages.yaml", include_str!("../../rules/packages.yaml")),
+    ("containers.yaml", include_str!("../../rules/containers.yaml")),
+    ("cloud.yaml", include_str!("../../rules/cloud.yaml")),
+    ("databases.yaml", include_str!("../../rules/databases.yaml")),
+    ("network.yaml", include_str!("../../rules/network.yaml")),
+    ("secrets.yaml", include_str!("../../rules/secrets.yaml")),
+    ("persistence.yaml", include_str!("../../rules/persistence.yaml")),
+    ("self.yaml", include_str!("../../rules/self.yaml")),
+    ("python.yaml", include_str!("../../rules/python.yaml")),
+    ("javascript.yaml", include_str!("../../rules/javascript.yaml")),
+    ("sql.yaml", include_str!("../../rules/sql.yaml")),
+    ("paths.yaml", include_str!("../../rules/paths.yaml")),
+    ("addresses.yaml", include_str!("../../rules/addresses.yaml")),
+    ("tools.yaml", include_str!("../../rules/tools.yaml")),
+    ("programs.yaml", include_str!("../../rules/programs.yaml")),
+];
+
+/// Rules that may not be switched off: they notice what could not be read.
+const ESSENTIAL: &[&str] = &["unread."];
+
+/// A rule set that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogueError {
+    /// Not the YAML that rules are made of; the message says where.
+    #[error("{file}: {problem}")]
+    Syntax {
+        /// Which file.
+        file: String,
+        /// What is wrong, and where.
+        problem: String,
+    },
+    /// A rule that says something that no rule may say.
+    #[error("rule {rule}: {problem}")]
+    Meaning {
+        /// Which rule.
+        rule: String,
+        /// What is wrong.
+        problem: String,
+    },
+    /// A rule that its own examples disprove.
+    #[error("rule {rule}: {problem}: {example:?}")]
+    Disproved {
+        /// Which rule.
+        rule: String,
+        /// What the example should have done.
+        problem: &'static str,
+        /// The example.
+        example: String,
+    },
+}
+
+impl RuleSet {
+    /// Reads rules.
+    ///
+    /// # Errors
+    /// If the text is not valid.
+    pub fn parse(file: &str, text: &str) -> Result<Self, CatalogueError> {
+        serde_saphyr::from_str(text)
+            .map_err(|error| CatalogueError::Syntax { file: file.to_owned(), problem: error.to_string() })
+    }
+}
+
+impl Catalogue {
+    /// The built-in rules, proved.
+    ///
+    /// # Errors
+    /// Never in a build that passed its tests.
+    pub fn builtin() -> Result<Arc<Self>, CatalogueError> {
+        Self::with_rules(RuleSet::default())
+    }
+
+    /// The built-in rules with others added, replaced and disabled, proved.
+    ///
+    /// # Errors
+    /// If a rule is not valid, or an example does not hold.
+    pub fn with_rules(own: RuleSet) -> Result<Arc<Self>, CatalogueError> {
+        let mut all = RuleSet::default();
+        for (file, text) in BUILTIN {
+            let part = RuleSet::parse(file, text)?;
+            all.programs.extend(part.programs);
+            all.rules.extend(part.rules);
+        }
+        let catalogue = Arc::new(Self::compile(merge(all, own)?)?);
+        prove(&catalogue)?;
+        Ok(catalogue)
+    }
+
+    fn compile(set: RuleSet) -> Result<Self, CatalogueError> {
+        let programs: HashMap<String, ProgramSpec> = set.programs.into_iter().collect();
+        check_programs(&programs)?;
+        let mut seen = HashSet::new();
+        for rule in &set.rules {
+            check(rule)?;
+            if !seen.insert(rule.id.as_str()) {
+                return Err(meaning(&rule.id, "there are two rules of this id"));
+            }
+        }
+        Ok(Self { index: Index::of(&set.rules), programs, rules: set.rules })
+    }
+}
+
+fn merge(mut all: RuleSet, own: RuleSet) -> Result<RuleSet, CatalogueError> {
+    for id in &own.disable {
+        if ESSENTIAL.iter().any(|prefix| id.starts_with(prefix)) {
+            return Err(meaning(id, "cannot be disabled: it notices what could not be read"));
+        }
+        let before = all.rules.len();
+        all.rules.retain(|rule| rule.id != *id);
+        if all.rules.len() == before {
+            return Err(meaning(id, "cannot be disabled: there is no such rule"));
+        }
+    }
+    for rule in own.rules {
+        match all.rules.iter_mut().find(|known| known.id == rule.id) {
+            Some(_) if !rule.replace => {
+                return Err(meaning(&rule.id, "is a built-in rule; say `replace: true` to replace it"));
+            }
+            Some(known) => *known = rule,
+            None if rule.replace => {
+                return Err(meaning(&rule.id, "says `replace: true`, but there is no such rule"));
+            }
+            None => all.rules.push(rule),
+        }
+    }
+    all.programs.extend::<BTreeMap<_, _>>(own.programs);
+    Ok(all)
+}
+
+fn check(rule: &Rule) -> Result<(), CatalogueError> {
+    let words = rule.id.split('.').all(|word| {
+        !word.is_empty()
+            && word.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_' || b == b'-')
+    });
+    if !words || !rule.id.contains('.') {
+        return Err(meaning(&rule.id, "an id is lower-case words joined by dots"));
+    }
+    if rule.reason.trim().is_empty() {
+        return Err(meaning(&rule.id, "a rule needs a reason"));
+    }
+    if rule.when.is_empty() {
+        return Err(meaning(&rule.id, "a rule needs something to notice"));
+    }
+    if rule.examples.matches.is_empty() || rule.examples.differs.is_empty() {
+        return Err(meaning(&rule.id, "a rule needs an example that matches and one that differs"));
+    }
+    for clause in &rule.when {
+        if let Clause::Signal(name) = clause
+            && !SIGNALS.iter().any(|(known, _)| known == name)
+        {
+            return Err(meaning(&rule.id, &format!("there is no signal {name:?}")));
+        }
+    }
+    Ok(())
+}
+
+fn check_programs(programs: &HashMap<String, ProgramSpec>) -> Result<(), CatalogueError> {
+    for (name, spec) in programs {
+        if let Some(other) = &spec.like
+            && programs.get(other).is_none_or(|known| known.like.is_some())
+        {
+            return Err(meaning(name, &format!("is like {other:?}, which is not described itself")));
+        }
+    }
+    Ok(())
+}
+
+/// Runs every example. An example speaks of its own rule only; others may notice it as well.
+fn prove(catalogue: &Arc<Catalogue>) -> Result<(), CatalogueError> {
+    let assessor = Assessor::new(Arc::clone(catalogue));
+    for rule in &catalogue.rules {
+        let noticed = |example: &Example| {
+            let (kind, text) = example.parts(rule.examples.kind);
+            assessor.assess_text(kind, text).findings.iter().any(|finding| finding.rule == rule.id)
+        };
+        for (examples, wanted, problem) in [
+            (&rule.examples.matches, true, "should have matched"),
+            (&rule.examples.differs, false, "should not have matched"),
+        ] {
+            if let Some(wrong) = examples.iter().find(|example| noticed(example) != wanted) {
+                let example = wrong.parts(rule.examples.kind).1.to_owned();
+                return Err(CatalogueError::Disproved { rule: rule.id.clone(), problem, example });
+            }
+        }
+    }
+    Ok(())
+}
+
+impl Example {
+    /// Its kind and text.
+    #[must_use]
+    pub fn parts(&self, usual: Kind) -> (Kind, &str) {
+        match self {
+            Self::Text(text) => (usual, text),
+            Self::OfKind { kind, text } => (*kind, text),
+        }
+    }
+}
+
+fn meaning(rule: &str, problem: &str) -> CatalogueError {
+    CatalogueError::Meaning { rule: rule.to_owned(), problem: problem.to_owned() }
+}

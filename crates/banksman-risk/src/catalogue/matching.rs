@@ -1,0 +1,117 @@
+//! Whether a fact is what a rule is about.
+
+use super::options::Arguments;
+use super::pattern::{TextPattern, glob_knows};
+use super::rule::{
+    CallPattern, CommandPattern, PathPattern, ProgramSpec, StatementPattern, ToolPattern, UrlPattern,
+};
+use crate::address::Target;
+use crate::fact::{Call, Command, PathUse, Statement, ToolUse, UrlUse};
+use crate::path::Places;
+
+impl CommandPattern {
+    pub(super) fn knows(
+        &self,
+        command: &Command<'_>,
+        arguments: &Arguments<'_, '_>,
+        spec: &ProgramSpec,
+    ) -> bool {
+        let style = spec.style;
+        let given = |flag: &String| arguments.has(flag, style);
+        let operand = |patterns: &[TextPattern]| {
+            arguments.operands.iter().any(|word| TextPattern::any_knows(patterns, word))
+        };
+        let count = arguments.operands.len();
+        TextPattern::any_knows(&self.program, &command.program)
+            && (self.subcommand.is_empty()
+                || self.subcommand.iter().any(|path| subcommand_is(path, arguments)))
+            && (self.any_flag.is_empty() || self.any_flag.iter().any(given))
+            && self.all_flags.iter().all(|group| group.iter().any(given))
+            && !self.no_flag.iter().any(given)
+            && self.option.iter().all(|(name, patterns)| {
+                arguments.values_of(name, style).any(|value| patterns.iter().any(|p| p.knows(value.text())))
+            })
+            && (self.operand.is_empty() || operand(&self.operand))
+            && !(operand(&self.no_operand))
+            && self.min_operands.is_none_or(|least| count >= least)
+            && self.max_operands.is_none_or(|most| count <= most)
+            && (self.place.is_empty() || places(arguments).any(|found| found.has_any(&self.place)))
+            && (self.place_other_than.is_empty()
+                || places(arguments).any(|found| !found.has_any(&self.place_other_than)))
+            && (self.argument.is_empty()
+                || command.args.iter().any(|word| TextPattern::any_knows(&self.argument, word)))
+            && self.env.iter().all(|(name, patterns)| {
+                command.env.iter().any(|(set, value)| set == name && TextPattern::any_knows(patterns, value))
+            })
+    }
+}
+
+fn places(arguments: &Arguments<'_, '_>) -> impl Iterator<Item = Places> {
+    arguments.operands.iter().map(|word| Places::of(&word.text, None))
+}
+
+/// Whether `stash drop` is what was called; a `*` stands for one word.
+fn subcommand_is(path: &str, arguments: &Arguments<'_, '_>) -> bool {
+    let mut called = arguments.subcommand.iter();
+    path.split(' ').all(|wanted| called.next().is_some_and(|word| glob_knows(wanted, word)))
+}
+
+impl CallPattern {
+    pub(super) fn knows(&self, call: &Call<'_>) -> bool {
+        self.language.is_none_or(|language| language == call.language)
+            && self.function.iter().any(|pattern| pattern.knows(&call.function))
+            && (self.argument.is_empty()
+                || call.args.iter().any(|word| TextPattern::any_knows(&self.argument, word)))
+            && self.keyword.iter().all(|(name, patterns)| {
+                call.keywords
+                    .iter()
+                    .any(|(given, value)| given == name && TextPattern::any_knows(patterns, value))
+            })
+            && !call.keywords.iter().any(|(given, _)| self.no_keyword.iter().any(|name| given == name))
+    }
+}
+
+impl StatementPattern {
+    pub(super) fn knows(&self, statement: &Statement<'_>) -> bool {
+        let has = |name: &String| statement.traits.iter().any(|given| given == name);
+        self.verb.iter().any(|pattern| pattern.knows(&statement.verb))
+            && self.traits.iter().all(has)
+            && !self.no_trait.iter().any(has)
+            && (self.object.is_empty()
+                || statement.objects.iter().any(|object| self.object.iter().any(|p| p.knows(object))))
+    }
+}
+
+impl PathPattern {
+    pub(super) fn knows(&self, path: &PathUse<'_>, places: &Places, normal: &str) -> bool {
+        (self.access.is_empty() || self.access.contains(&path.access))
+            && (self.place.is_empty() || places.has_any(&self.place))
+            && !places.has_any(&self.no_place)
+            && (self.path.is_empty() || self.path.iter().any(|pattern| pattern.knows(normal)))
+    }
+}
+
+impl UrlPattern {
+    pub(super) fn knows(&self, url: &UrlUse<'_>, target: &Target) -> bool {
+        (self.direction.is_empty() || self.direction.contains(&url.direction))
+            && (self.method.is_empty()
+                || url
+                    .method
+                    .as_deref()
+                    .is_some_and(|method| self.method.iter().any(|wanted| wanted == method)))
+            && (self.scheme.is_empty() || self.scheme.contains(&target.scheme))
+            && (self.host.is_empty() || self.host.iter().any(|pattern| pattern.knows(&target.host)))
+            && (self.reach.is_empty() || self.reach.contains(&target.reach))
+            && !self.no_reach.contains(&target.reach)
+    }
+}
+
+impl ToolPattern {
+    pub(super) fn knows(&self, tool: &ToolUse<'_>) -> bool {
+        (self.name.is_empty() || self.name.iter().any(|pattern| pattern.knows(&tool.name)))
+            && (self.word.is_empty()
+                || crate::tool::words(&tool.name).any(|word| self.word.iter().any(|wanted| *wanted == word)))
+            && (self.hint.is_empty()
+                || tool.hints.iter().any(|hint| self.hint.iter().any(|wanted| wanted == hint)))
+    }
+}

@@ -1,0 +1,107 @@
+//! How texts are described in rules.
+
+use regex::Regex;
+use serde::{Deserialize, Serialize};
+
+use crate::fact::Word;
+
+/// A text as a rule describes it: `name` exactly, `mkfs.*` with wildcards, or `{regex: ...}` searched anywhere.
+///
+/// A wildcard stands for any number of characters, a hole in the text only for itself: what is not known matches
+/// nothing but a wildcard.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Written", into = "Written")]
+pub enum TextPattern {
+    /// Exactly this.
+    Exact(Box<str>),
+    /// This with `*` for anything.
+    Glob(Box<str>),
+    /// A regular expression, searched anywhere.
+    Regex(Regex),
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Plain(String),
+    Regex { regex: String },
+}
+
+impl TryFrom<Written> for TextPattern {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        match written {
+            Written::Plain(text) if text.contains('*') => Ok(Self::Glob(text.into())),
+            Written::Plain(text) => Ok(Self::Exact(text.into())),
+            Written::Regex { regex } => {
+                Regex::new(&regex).map(Self::Regex).map_err(|error| format!("bad regex: {error}"))
+            }
+        }
+    }
+}
+
+impl From<TextPattern> for Written {
+    fn from(pattern: TextPattern) -> Self {
+        match pattern {
+            TextPattern::Exact(text) | TextPattern::Glob(text) => Self::Plain(text.into()),
+            TextPattern::Regex(regex) => Self::Regex { regex: regex.as_str().to_owned() },
+        }
+    }
+}
+
+impl TextPattern {
+    /// Whether it knows the text.
+    #[must_use]
+    pub fn knows(&self, text: &str) -> bool {
+        match self {
+            Self::Exact(exact) => &**exact == text,
+            Self::Glob(glob) => glob_knows(glob, text),
+            Self::Regex(regex) => regex.is_match(text),
+        }
+    }
+
+    pub(super) fn any_knows(patterns: &[Self], word: &Word<'_>) -> bool {
+        patterns.iter().any(|pattern| pattern.knows(&word.text))
+    }
+}
+
+/// Whether a text fits a pattern in which `*` stands for any number of characters.
+pub(super) fn glob_knows(glob: &str, text: &str) -> bool {
+    let mut pieces = glob.split('*');
+    let Some(first) = pieces.next() else { return text.is_empty() };
+    let Some(mut rest) = text.strip_prefix(first) else { return false };
+    let mut last = None;
+    for piece in pieces {
+        // The piece before this one may match anywhere; only the last is bound to the end.
+        if let Some(piece) = last.replace(piece) {
+            match rest.find(piece) {
+                Some(at) => rest = rest.get(at + piece.len()..).unwrap_or_default(),
+                None => return false,
+            }
+        }
+    }
+    match last {
+        None => rest.is_empty(),
+        Some(piece) => rest.ends_with(piece),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::glob_knows;
+
+    #[test]
+    fn wildcards_stand_for_anything() {
+        for (glob, text) in
+            [("*", ""), ("a*", "abc"), ("*c", "abc"), ("a*c", "ac"), ("a*b*c", "a1b2c"), ("", "")]
+        {
+            assert!(glob_knows(glob, text), "{glob} {text}");
+        }
+        for (glob, text) in
+            [("a*", "ba"), ("*c", "cd"), ("a*a", "a"), ("a*b*c", "acb"), ("", "x"), ("ab", "abc")]
+        {
+            assert!(!glob_knows(glob, text), "{glob} {text}");
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! One reading of one action: what was found so far, and how much may still be read.
+
+use banksman_core::{Assessment, Finding, Kind, Risk, Span};
+
+use crate::catalogue::{Catalogue, RuleIndex};
+use crate::fact::Fact;
+use crate::limits::Limits;
+use crate::origin::Origin;
+use crate::{javascript, python, shell, sql};
+
+/// One reading of one action. Analysers state facts into it and hand it code in other languages.
+pub(crate) struct Inspection<'c> {
+    catalogue: &'c Catalogue,
+    limits: Limits,
+    work_left: u32,
+    depth: u8,
+    argument: Option<String>,
+    hits: Vec<Hit>,
+    resources: Vec<String>,
+}
+
+struct Hit {
+    rule: RuleIndex,
+    level: Risk,
+    argument: Option<String>,
+    span: Option<Span>,
+}
+
+impl<'c> Inspection<'c> {
+    pub(crate) fn new(catalogue: &'c Catalogue, limits: Limits) -> Self {
+        Self {
+            catalogue,
+            limits,
+            work_left: limits.work,
+            depth: 0,
+            argument: None,
+            hits: Vec::new(),
+            resources: Vec::new(),
+        }
+    }
+
+    pub(crate) fn catalogue(&self) -> &'c Catalogue {
+        self.catalogue
+    }
+
+    /// From now on, findings are about this argument (a JSON pointer).
+    pub(crate) fn enter_argument(&mut self, pointer: Option<String>) {
+        self.argument = pointer;
+    }
+
+    /// Something would happen: the catalogue says what to think of it.
+    pub(crate) fn state(&mut self, fact: &Fact<'_>, span: Span) {
+        let catalogue = self.catalogue;
+        catalogue.judge(fact, &mut |rule| self.hit(rule, Some(span)));
+    }
+
+    /// A signal at a place.
+    pub(crate) fn signal(&mut self, name: &'static str, span: Span) {
+        self.state(&Fact::Signal(name, span), span);
+    }
+
+    /// Something that it touches, such as `file:/etc/passwd`.
+    pub(crate) fn touch(&mut self, scheme: &str, name: &str) {
+        const KEPT: usize = 64;
+        let resource = format!("{scheme}:{name}");
+        if self.resources.len() < KEPT && !self.resources.contains(&resource) {
+            self.resources.push(resource);
+        }
+    }
+
+    /// Takes steps from what may still be done. `false`: no more; the action is high, and reading should end.
+    pub(crate) fn spend(&mut self, steps: u32, at: Span) -> bool {
+        match self.work_left.checked_sub(steps) {
+            Some(left) => {
+                self.work_left = left;
+                true
+            }
+            None => {
+                self.work_left = 0;
+                self.signal("too_much_work", at);
+                false
+            }
+        }
+    }
+
+    /// Reads code in a language, inside of what is read already or at the outset.
+    pub(crate) fn read(&mut self, kind: Code, text: &str, origin: Origin) {
+        let span = origin.span(0..text.len());
+        if text.len() > self.limits.input {
+            self.signal("input_too_long", span);
+            return;
+        }
+        if self.depth >= self.limits.depth {
+            self.signal("too_deep", span);
+            return;
+        }
+        if !self.spend(1 + u32::try_from(text.len() / 64).unwrap_or(u32::MAX), span) {
+            return;
+        }
+        self.depth += 1;
+        match kind {
+            Code::Shell => shell::inspect(self, text, origin),
+            Code::Python => python::inspect(self, text, origin),
+            Code::Javascript => javascript::inspect(self, text, origin),
+            Code::Sql => sql::inspect(self, text, origin),
+        }
+        self.depth -= 1;
+    }
+
+    fn hit(&mut self, rule: RuleIndex, span: Option<Span>) {
+        let level = self.catalogue.rule(rule).level;
+        if self.hits.iter().any(|hit| hit.rule == rule && hit.span == span && hit.argument == self.argument) {
+            return;
+        }
+        if self.hits.len() >= self.limits.findings {
+            // Full: a worse one takes the place of a lesser one, so the level never depends on the order.
+            match self.hits.iter_mut().find(|hit| hit.level < level) {
+                Some(lesser) => *lesser = Hit { rule, level, argument: self.argument.clone(), span },
+                None => {}
+            }
+            return;
+        }
+        self.hits.push(Hit { rule, level, argument: self.argument.clone(), span });
+    }
+
+    /// What was found, the worst first.
+    pub(crate) fn conclude(mut self) -> Assessment {
+        self.hits.sort_by(|a, b| b.level.cmp(&a.level).then(a.span.cmp(&b.span)));
+        let mut recommendations: Vec<String> = Vec::new();
+        let mut reversible = true;
+        let mut findings = Vec::with_capacity(self.hits.len());
+        let mut impact = None;
+        for hit in self.hits {
+            let rule = self.catalogue.rule(hit.rule);
+            reversible &= rule.reversible;
+            if let Some(advice) = &rule.advice
+                && !recommendations.contains(advice)
+            {
+                recommendations.push(advice.clone());
+            }
+            if impact.is_none() && rule.level > Risk::None {
+                impact = Some(describe_impact(rule.level, rule.reversible, &rule.reason));
+            }
+            findings.push(Finding {
+                rule: rule.id.clone(),
+                level: rule.level,
+                reason: rule.reason.clone(),
+                argument: hit.argument,
+                span: hit.span,
+            });
+        }
+        Assessment {
+            resources: self.resources,
+            reversible,
+            impact,
+            recommendations,
+            ..Assessment::of(findings)
+        }
+    }
+}
+
+/// What could happen, in one line.
+fn describe_impact(level: Risk, reversible: bool, reason: &str) -> String {
+    let weight = match level {
+        Risk::None => "None",
+        Risk::Low => "Little",
+        Risk::Medium => "A change that a person should know of",
+        Risk::High => "Serious",
+        Risk::Critical => "Grave",
+    };
+    let undo = if reversible { "can be undone" } else { "cannot be undone" };
+    format!("{weight}, {undo}: {reason}")
+}
+
+/// A language that is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    Shell,
+    Python,
+    Javascript,
+    Sql,
+}
+
+impl Code {
+    /// The language of a kind of action, if its text is code.
+    pub(crate) fn of(kind: Kind) -> Option<Self> {
+        match kind {
+            Kind::Shell => Some(Self::Shell),
+            Kind::Python => Some(Self::Python),
+            Kind::Javascript => Some(Self::Javascript),
+            Kind::Sql => Some(Self::Sql),
+            Kind::Tool | Kind::Http | Kind::File => None,
+        }
+    }
+}
