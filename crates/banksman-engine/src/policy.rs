@@ -1,11 +1,14 @@
 //! What an action demands: a table from tool to verdict.
 //!
 //! This is the seam that the policy crate will fill: [`Judge`] is what the engine asks, [`PolicyTable`] is a
-//! table read from a small YAML file. What the table does not know is high risk and held.
+//! table read from a small YAML file. What the table does not know is high risk and held, and so is what reading
+//! finds to be of high risk, whatever the table says of the tool.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use banksman_core::{Action, Assessment, Digest, Finding, Mode, Quorum, Risk, Tier, Timestamp, Verdict};
+use banksman_risk::{Assessor, Catalogue, RuleSet};
 use serde::Deserialize;
 
 /// What is true around a proposal.
@@ -43,6 +46,9 @@ pub enum PolicyError {
         /// What is wrong.
         problem: String,
     },
+    /// Its rules of risk cannot be used.
+    #[error("risk: {0}")]
+    Risk(#[from] banksman_risk::CatalogueError),
 }
 
 /// A table from tool to verdict.
@@ -50,6 +56,7 @@ pub enum PolicyError {
 pub struct PolicyTable {
     tools: HashMap<String, Verdict>,
     unknown: Verdict,
+    assessor: Assessor,
     digest: Digest,
 }
 
@@ -63,6 +70,8 @@ struct File {
     unknown: Option<Entry>,
     #[serde(default)]
     tools: HashMap<String, Entry>,
+    #[serde(default)]
+    risk: RuleSet,
 }
 
 #[derive(Debug, Deserialize)]
@@ -163,7 +172,14 @@ impl PolicyTable {
             .iter()
             .map(|(tool, entry)| Ok((tool.clone(), verdict(tool, entry, &file.defaults)?)))
             .collect::<Result<_, PolicyError>>()?;
-        Ok(Self { tools, unknown, digest: Digest::of(text.as_bytes()) })
+        let assessor = Assessor::new(Catalogue::with_rules(file.risk)?);
+        Ok(Self { tools, unknown, assessor, digest: Digest::of(text.as_bytes()) })
+    }
+
+    /// The rules of risk: the built-in ones, with what the policy adds, replaces and disables.
+    #[must_use]
+    pub fn catalogue(&self) -> Arc<Catalogue> {
+        self.assessor.shared_catalogue()
     }
 }
 
@@ -229,6 +245,10 @@ impl Judge for PolicyTable {
     fn judge(&self, action: &Action, assessment: &Assessment, _facts: &Facts) -> Verdict {
         let mut verdict = self.tools.get(&action.tool).unwrap_or(&self.unknown).clone();
         verdict.risk = verdict.risk.max(assessment.level);
+        // What reads as dangerous is seen by a person, however harmless the tool is said to be.
+        if assessment.findings.iter().any(|finding| finding.level >= Risk::High) {
+            verdict.tier = verdict.tier.max(Tier::Approve);
+        }
         verdict.matched = vec![verdict.rule.clone()];
         verdict
     }

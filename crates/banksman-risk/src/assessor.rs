@@ -35,6 +35,12 @@ impl Assessor {
         &self.catalogue
     }
 
+    /// The same, to keep.
+    #[must_use]
+    pub fn shared_catalogue(&self) -> Arc<Catalogue> {
+        Arc::clone(&self.catalogue)
+    }
+
     /// What an action could do.
     #[must_use]
     pub fn assess(&self, action: &Action) -> Assessment {

@@ -6,7 +6,9 @@ use std::str::FromStr;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::commands::{approve, audit, cancel, deny, doctor, freeze, modify, pending, serve, show, token};
+use crate::commands::{
+    approve, audit, cancel, check, deny, doctor, freeze, modify, pending, rules, serve, show, token,
+};
 use crate::exit::HELP;
 
 /// Where the server listens unless told otherwise.
@@ -55,6 +57,12 @@ pub(crate) enum Command {
     /// Start the server; it needs no configuration
     #[command(after_help = HELP)]
     Serve(serve::Args),
+    /// Say what a command, a program or a statement could do; nothing runs
+    #[command(after_help = HELP)]
+    Check(check::Args),
+    /// List what is judged, and by which examples
+    #[command(after_help = HELP)]
+    Rules(rules::Args),
     /// List what waits for a decision
     #[command(after_help = HELP)]
     Pending(pending::Args),

@@ -14,6 +14,7 @@ mod folder;
 mod display;
 mod pretty;
 mod sheet;
+mod snippet;
 mod span;
 mod table;
 

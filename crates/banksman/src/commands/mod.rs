@@ -8,6 +8,9 @@ use crate::context::Context;
 pub(crate) mod next;
 pub(crate) mod serve;
 
+pub(crate) mod check;
+pub(crate) mod rules;
+
 pub(crate) mod pending;
 pub(crate) mod show;
 
@@ -26,6 +29,8 @@ pub(crate) mod token;
 pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => serve::run(&args, context),
+        Command::Check(args) => check::run(&args, context),
+        Command::Rules(args) => rules::run(&args, context),
         Command::Pending(args) => pending::run(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Approve(args) => approve::run(&args, context),
