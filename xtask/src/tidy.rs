@@ -31,6 +31,7 @@ fn read(path: &Path) -> String {
 const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-core", &[]),
     ("banksman-risk", &["banksman-core"]),
+    ("banksman-policy", &["banksman-core", "banksman-risk"]),
     ("banksman-store", &["banksman-core"]),
     ("banksman-engine", &["banksman-core", "banksman-risk", "banksman-store"]),
     ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine"]),
@@ -49,7 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core", "banksman-risk"];
+const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

@@ -6,6 +6,7 @@
 //! 8785 prescribes. Where they differ (9007199254740993, 1e400) the exact digits stay. So equal values have
 //! one spelling, and different values have different ones.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 /// A JSON number, normalised: 899, 899.00 and 8.99e2 are the same value.
@@ -52,6 +53,15 @@ impl Number {
         Some(Self { negative, digits: digits.into(), point })
     }
 
+    /// Reads a number as JSON writes it; `None` if it is not one, or too large to be of use.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        match super::parse(text.as_bytes()).ok()? {
+            super::Json::Number(number) => Some(number),
+            _ => None,
+        }
+    }
+
     /// The largest power of ten that a number may be written with.
     pub const MAX_EXPONENT: i64 = 9_999;
 
@@ -75,6 +85,29 @@ impl Number {
     #[must_use]
     pub fn as_i64(&self) -> Option<i64> {
         self.to_string().parse().ok()
+    }
+}
+
+impl Ord for Number {
+    /// By exact value: no rounding makes two numbers equal that are not.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let sign = |number: &Self| match (number.digits.is_empty(), number.negative) {
+            (true, _) => 0,
+            (false, true) => -1,
+            (false, false) => 1,
+        };
+        let by_size = || self.point.cmp(&other.point).then_with(|| self.digits.cmp(&other.digits));
+        sign(self).cmp(&sign(other)).then_with(|| match sign(self) {
+            0 => Ordering::Equal,
+            1 => by_size(),
+            _ => by_size().reverse(),
+        })
+    }
+}
+
+impl PartialOrd for Number {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -1,0 +1,320 @@
+//! From policy files to a policy that can be asked.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use banksman_core::{Digest, Mode, Quorum, Risk, Severity, Tier};
+use banksman_risk::{Assessor, Catalogue, RuleSet};
+use serde_saphyr::Spanned;
+
+use crate::condition::Condition;
+use crate::file::{Defaults, Demand, Match, ModeName, OneOrMany, PolicyFile, Rule, Seconds, SeverityName};
+use crate::glob::Glob;
+use crate::index::Index;
+use crate::load::{PolicyError, Source};
+use crate::preset::Preset;
+use crate::tinman::COST_THRESHOLD_USD;
+
+/// A policy, compiled: what an action demands.
+#[derive(Debug)]
+pub struct Policy {
+    pub(crate) preset: Preset,
+    pub(crate) rules: Vec<CompiledRule>,
+    pub(crate) index: Index,
+    pub(crate) unknown: Effect,
+    pub(crate) risks: BTreeMap<Risk, Effect>,
+    pub(crate) severities: BTreeMap<Severity, Effect>,
+    pub(crate) times: Times,
+    pub(crate) review_above_usd: f64,
+    pub(crate) cost_limits: Vec<(Mode, f64)>,
+    assessor: Assessor,
+    digest: Digest,
+}
+
+#[derive(Debug)]
+pub(crate) struct CompiledRule {
+    pub(crate) id: String,
+    pub(crate) condition: Condition,
+    pub(crate) accepts: Vec<Glob>,
+    pub(crate) effect: Effect,
+}
+
+/// What something demands. What it does not say, it leaves to others.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Effect {
+    pub(crate) risk: Option<Risk>,
+    pub(crate) tier: Option<Tier>,
+    pub(crate) quorum: Option<Quorum>,
+    pub(crate) timeout: Option<u64>,
+    pub(crate) claim_within: Option<u64>,
+    pub(crate) lease: Option<u64>,
+    pub(crate) require_reason: bool,
+    pub(crate) allow_remember: Option<bool>,
+    pub(crate) message: Option<String>,
+}
+
+/// Time spans where nothing else is said, in seconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    pub(crate) timeout: u64,
+    pub(crate) claim_within: u64,
+    pub(crate) lease: u64,
+}
+
+impl Policy {
+    /// Compiles a policy from one file or several.
+    ///
+    /// # Errors
+    /// If any of it is not valid. A policy that was half understood would let the other half through.
+    pub fn compile(sources: &[Source]) -> Result<Self, PolicyError> {
+        let mut draft = Draft::default();
+        for source in sources {
+            draft.add(source, source.read()?)?;
+        }
+        draft.finish(sources)
+    }
+
+    /// Compiles a policy from one text.
+    ///
+    /// # Errors
+    /// If it is not valid.
+    pub fn parse(name: &str, text: &str) -> Result<Self, PolicyError> {
+        Self::compile(&[Source::new(name, text)])
+    }
+
+    /// What reads actions, by the built-in rules and those of the policy.
+    #[must_use]
+    pub fn assessor(&self) -> &Assessor {
+        &self.assessor
+    }
+
+    /// The digest of its text, for the audit log.
+    #[must_use]
+    pub fn digest(&self) -> Digest {
+        self.digest
+    }
+}
+
+/// A policy while its files are being put together.
+#[derive(Default)]
+struct Draft {
+    preset: Option<Preset>,
+    rules: Vec<CompiledRule>,
+    ids: HashMap<String, String>,
+    unknown: Option<Effect>,
+    risks: BTreeMap<Risk, Effect>,
+    severities: BTreeMap<Severity, Effect>,
+    ttl_classes: BTreeMap<String, Seconds>,
+    defaults: [Option<Seconds>; 3],
+    review_above_usd: Option<f64>,
+    cost_limits: Vec<(Mode, f64)>,
+    risk_rules: RuleSet,
+}
+
+impl Draft {
+    fn add(&mut self, source: &Source, file: PolicyFile) -> Result<(), PolicyError> {
+        if file.version.value != 1 {
+            let problem = format!("is version {}, and this program knows version 1", file.version.value);
+            return Err(source.error_at(&file.version, problem));
+        }
+        let whole = &file.version;
+        only_once(&mut self.preset, file.preset, || {
+            source.error_at(whole, "another file sets a preset already")
+        })?;
+        self.add_defaults(source, &file.defaults, whole)?;
+        self.ttl_classes.extend(file.ttl_classes);
+        only_once(&mut self.review_above_usd, file.costs.review_above_usd, || {
+            source.error_at(whole, "another file sets review_above_usd already")
+        })?;
+        self.cost_limits.extend(file.costs.limits_usd.iter().map(|(ModeName(mode), limit)| (*mode, *limit)));
+        for (risk, demand) in &file.risks {
+            self.risks.insert(*risk, effect(source, demand)?);
+        }
+        for (SeverityName(severity), demand) in &file.severities {
+            self.severities.insert(*severity, effect(source, demand)?);
+        }
+        for (tool, demand) in &file.tools {
+            self.add_tool(source, tool, demand)?;
+        }
+        for rule in file.rules {
+            self.add_rule(source, &rule)?;
+        }
+        self.risk_rules.programs.extend(file.risk.programs);
+        self.risk_rules.rules.extend(file.risk.rules);
+        self.risk_rules.disable.extend(file.risk.disable);
+        Ok(())
+    }
+
+    fn add_defaults(
+        &mut self,
+        source: &Source,
+        defaults: &Defaults,
+        whole: &Spanned<u32>,
+    ) -> Result<(), PolicyError> {
+        let written = [defaults.timeout, defaults.claim_within, defaults.lease];
+        for (slot, value) in self.defaults.iter_mut().zip(written) {
+            only_once(slot, value, || source.error_at(whole, "another file sets this default already"))?;
+        }
+        if let Some(demand) = &defaults.unknown_tool {
+            if demand.value.tier.is_some_and(|tier| tier < Tier::Approve) {
+                return Err(
+                    source.error_at(demand, "what is not known must be held or blocked: use approve or more")
+                );
+            }
+            let effect = effect(source, demand)?;
+            only_once(&mut self.unknown, Some(effect), || {
+                source.error_at(demand, "another file says what an unknown tool demands already")
+            })?;
+        }
+        Ok(())
+    }
+
+    fn add_tool(&mut self, source: &Source, tool: &str, demand: &Spanned<Demand>) -> Result<(), PolicyError> {
+        let id = format!("tools.{tool}");
+        self.claim_id(source, &id, demand)?;
+        let matches = Match { tool: OneOrMany::One(Glob::new(tool)), ..Match::default() };
+        let condition = Condition::compile(source, Some(&matches), None)?;
+        let effect = effect(source, demand)?;
+        self.rules.push(CompiledRule { id, condition, accepts: Vec::new(), effect });
+        Ok(())
+    }
+
+    fn add_rule(&mut self, source: &Source, rule: &Spanned<Rule>) -> Result<(), PolicyError> {
+        let written = &rule.value;
+        check_id(source, &written.id)?;
+        self.claim_id(source, &written.id.value, &written.id)?;
+        let matches = written.matches.as_ref().map(|matches| &matches.value);
+        let condition = Condition::compile(source, matches, written.when.as_ref())?;
+        if let Some(essential) = written.accepts.iter().find(|id| id.value.fits("unread.input")) {
+            return Err(source.error_at(essential, "what could not be read cannot be accepted"));
+        }
+        let ttl =
+            match &written.ttl {
+                None => None,
+                Some(_) if written.timeout.is_some() => {
+                    return Err(source.error_at(rule, "a rule has a timeout or a ttl, not both"));
+                }
+                Some(class) => Some(*self.ttl_classes.get(&class.value).ok_or_else(|| {
+                    source.error_at(class, format!("there is no ttl class {:?}", class.value))
+                })?),
+            };
+        let demand = Demand {
+            risk: written.risk,
+            tier: written.tier,
+            quorum: written.quorum,
+            roles: written.roles.clone(),
+            timeout: written.timeout.or(ttl),
+            claim_within: written.claim_within,
+            lease: written.lease,
+            require_reason: written.require_reason,
+            allow_remember: written.allow_remember,
+            message: written.message.clone(),
+        };
+        let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
+        let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
+        self.rules.push(CompiledRule { id: written.id.value.clone(), condition, accepts, effect });
+        Ok(())
+    }
+
+    fn claim_id<T>(&mut self, source: &Source, id: &str, at: &Spanned<T>) -> Result<(), PolicyError> {
+        match self.ids.insert(id.to_owned(), source.name().to_owned()) {
+            None => Ok(()),
+            Some(other) => {
+                Err(source.error_at(at, format!("there are two rules {id:?}, the first one in {other}")))
+            }
+        }
+    }
+
+    fn finish(self, sources: &[Source]) -> Result<Policy, PolicyError> {
+        let unknown = self.unknown.unwrap_or_default();
+        let unknown = Effect {
+            risk: Some(unknown.risk.unwrap_or(Risk::High)),
+            tier: Some(unknown.tier.unwrap_or(Tier::Approve)),
+            ..unknown
+        };
+        let [timeout, claim_within, lease] = self.defaults;
+        let seconds = |written: Option<Seconds>, usual| written.map_or(usual, |seconds| seconds.0);
+        let all: String = sources.iter().flat_map(|source| [source.text(), "\n---\n"]).collect();
+        let catalogue: Arc<Catalogue> = Catalogue::with_rules(self.risk_rules).map_err(|error| {
+            let first = sources.first().cloned().unwrap_or_else(|| Source::new("policy", ""));
+            first.error(serde_saphyr::Location::UNKNOWN, format!("risk: {error}"))
+        })?;
+        Ok(Policy {
+            preset: self.preset.unwrap_or(Preset::Custom),
+            index: Index::of(self.rules.iter().map(|rule| &rule.condition)),
+            rules: self.rules,
+            unknown,
+            risks: self.risks,
+            severities: self.severities,
+            times: Times {
+                timeout: seconds(timeout, 3600),
+                claim_within: seconds(claim_within, 900),
+                lease: seconds(lease, 600),
+            },
+            review_above_usd: self.review_above_usd.unwrap_or(COST_THRESHOLD_USD),
+            cost_limits: self.cost_limits,
+            assessor: Assessor::new(catalogue),
+            digest: Digest::of(all.as_bytes()),
+        })
+    }
+}
+
+fn only_once<T>(
+    slot: &mut Option<T>,
+    value: Option<T>,
+    error: impl FnOnce() -> PolicyError,
+) -> Result<(), PolicyError> {
+    match (slot.is_some(), value) {
+        (_, None) => Ok(()),
+        (true, Some(_)) => Err(error()),
+        (false, value) => {
+            *slot = value;
+            Ok(())
+        }
+    }
+}
+
+fn check_id(source: &Source, id: &Spanned<String>) -> Result<(), PolicyError> {
+    let text = &id.value;
+    let clean = !text.is_empty()
+        && text.len() <= 100
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | '/'));
+    if !clean {
+        return Err(source.error_at(id, "an id is letters, digits, and . - _ / between them"));
+    }
+    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults."]
+        .iter()
+        .any(|own| text.starts_with(own))
+    {
+        return Err(source.error_at(id, "this beginning is kept for what Banksman itself demands"));
+    }
+    Ok(())
+}
+
+fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyError> {
+    let written = &demand.value;
+    let usual = if written.tier == Some(Tier::Escalate) { 2 } else { 1 };
+    let count = written.quorum.unwrap_or(usual);
+    if !(1..=16).contains(&count) || written.roles.len() > 16 {
+        return Err(source.error_at(demand, "a quorum is 1 to 16 people"));
+    }
+    if written.quorum.is_some_and(|count| (count as usize) < written.roles.len()) {
+        let problem = "the quorum is smaller than the number of roles, each of which needs a person";
+        return Err(source.error_at(demand, problem));
+    }
+    if written.allow_remember == Some(true) && written.tier.is_some_and(|tier| tier != Tier::Approve) {
+        return Err(source.error_at(demand, "allow_remember goes only with tier approve"));
+    }
+    let says_quorum = written.quorum.is_some() || !written.roles.is_empty() || usual > 1;
+    Ok(Effect {
+        risk: written.risk,
+        tier: written.tier,
+        quorum: says_quorum.then(|| Quorum::new(count, written.roles.clone())),
+        timeout: written.timeout.map(|seconds| seconds.0),
+        claim_within: written.claim_within.map(|seconds| seconds.0),
+        lease: written.lease.map(|seconds| seconds.0),
+        require_reason: written.require_reason,
+        allow_remember: written.allow_remember,
+        message: written.message.clone(),
+    })
+}

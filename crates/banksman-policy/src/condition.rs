@@ -1,0 +1,146 @@
+//! Which actions a rule is about, compiled.
+
+use banksman_core::json::Json;
+use banksman_core::{Action, Assessment, Kind, Mode, Risk, Severity};
+
+use crate::arguments::{Answer, Argument};
+use crate::expression::{Expression, Scene};
+use crate::facts::Facts;
+use crate::file::{Match, RiskRange};
+use crate::glob::Glob;
+use crate::load::{PolicyError, Source};
+
+/// Everything that has to hold for a rule to match.
+#[derive(Debug, Default)]
+pub(crate) struct Condition {
+    pub(crate) tool: Vec<Glob>,
+    pub(crate) agent: Vec<Glob>,
+    session: Vec<Glob>,
+    kind: Vec<Kind>,
+    risk: Option<Vec<Risk>>,
+    finding: Vec<Glob>,
+    action_type: Vec<Glob>,
+    severity: Vec<Severity>,
+    mode: Vec<Mode>,
+    arguments: Vec<Argument>,
+    when: Option<Expression>,
+}
+
+/// An action and everything that conditions ask about it.
+pub(crate) struct Question<'a> {
+    pub(crate) action: &'a Action,
+    pub(crate) assessment: &'a Assessment,
+    pub(crate) facts: &'a Facts<'a>,
+    args: std::cell::OnceCell<Option<Json>>,
+    scene: Scene<'a>,
+}
+
+impl<'a> Question<'a> {
+    pub(crate) fn new(action: &'a Action, assessment: &'a Assessment, facts: &'a Facts<'a>) -> Self {
+        let scene = Scene::new(action, assessment, facts);
+        Self { action, assessment, facts, args: std::cell::OnceCell::new(), scene }
+    }
+
+    /// The arguments, parsed at most once and only if a rule asks.
+    fn args(&self) -> Option<&Json> {
+        self.args.get_or_init(|| self.action.args.to_json().ok()).as_ref()
+    }
+}
+
+impl Condition {
+    pub(crate) fn compile(
+        source: &Source,
+        written: Option<&Match>,
+        when: Option<&serde_saphyr::Spanned<String>>,
+    ) -> Result<Self, PolicyError> {
+        let when = when
+            .map(|text| Expression::compile(&text.value).map_err(|problem| source.error_at(text, problem)))
+            .transpose()?;
+        let Some(written) = written else { return Ok(Self { when, ..Self::default() }) };
+        let mut arguments = Vec::with_capacity(written.args.len());
+        for (path, test) in &written.args {
+            let argument = Argument::compile(path, &test.value)
+                .map_err(|problem| source.error_at(test, format!("{path}: {problem}")))?;
+            arguments.push(argument);
+        }
+        Ok(Self {
+            tool: written.tool.as_slice().to_vec(),
+            agent: written.agent.as_slice().to_vec(),
+            session: written.session.as_slice().to_vec(),
+            kind: written.kind.as_slice().to_vec(),
+            risk: written
+                .risk
+                .as_ref()
+                .map(RiskRange::risks)
+                .transpose()
+                .map_err(|problem| source.error(serde_saphyr::Location::UNKNOWN, problem))?,
+            finding: written.finding.as_slice().to_vec(),
+            action_type: written.action_type.as_slice().to_vec(),
+            severity: written.severity.as_slice().iter().map(|name| name.0).collect(),
+            mode: written.mode.as_slice().to_vec(),
+            arguments,
+            when,
+        })
+    }
+
+    /// Whether it names tools, which is what makes a tool known.
+    pub(crate) fn names_tools(&self) -> bool {
+        !self.tool.is_empty()
+    }
+
+    /// Whether it matches; the cheapest questions first.
+    pub(crate) fn ask(&self, question: &Question<'_>) -> Answer {
+        let Question { action, assessment, facts, .. } = question;
+        let plain = fits(&self.tool, Some(&action.tool))
+            && fits(&self.agent, Some(facts.agent))
+            && fits(&self.session, action.session.as_deref())
+            && fits(&self.action_type, action.action_type.as_deref())
+            && among(&self.kind, Some(action.kind))
+            && among(&self.mode, Some(facts.mode))
+            && among(&self.severity, action.predicted_severity)
+            && self.risk.as_ref().is_none_or(|risks| risks.contains(&assessment.level))
+            && (self.finding.is_empty()
+                || assessment.findings.iter().any(|found| fits(&self.finding, Some(&found.rule))));
+        if !plain {
+            return Answer::No;
+        }
+        let arguments = self.arguments.iter().fold(Answer::Yes, |answer, argument| {
+            answer.and(|| match question.args() {
+                Some(args) => argument.ask(args),
+                None => Answer::Unclear("the arguments cannot be read".into()),
+            })
+        });
+        arguments.and(|| self.when.as_ref().map_or(Answer::Yes, |when| when.ask(&question.scene)))
+    }
+}
+
+fn fits(patterns: &[Glob], name: Option<&str>) -> bool {
+    patterns.is_empty() || name.is_some_and(|name| patterns.iter().any(|pattern| pattern.fits(name)))
+}
+
+fn among<T: PartialEq>(allowed: &[T], value: Option<T>) -> bool {
+    allowed.is_empty() || value.is_some_and(|value| allowed.contains(&value))
+}
+
+impl RiskRange {
+    fn risks(&self) -> Result<Vec<Risk>, String> {
+        let text = match self {
+            Self::Some(risks) => return Ok(risks.clone()),
+            Self::Written(text) => text.trim(),
+        };
+        let split = text.find(|c: char| c.is_ascii_alphabetic()).unwrap_or(text.len());
+        let (operator, name) = text.split_at(split);
+        let limit: Risk =
+            name.trim().parse().map_err(|error: banksman_core::UnknownNameError| error.to_string())?;
+        let holds: fn(&Risk, &Risk) -> bool = match operator.trim() {
+            "" | "=" | "==" => |risk, limit| risk == limit,
+            ">=" => |risk, limit| risk >= limit,
+            ">" => |risk, limit| risk > limit,
+            "<=" => |risk, limit| risk <= limit,
+            "<" => |risk, limit| risk < limit,
+            other => return Err(format!("{other:?} is no comparison of risks: use >=, >, <= or <")),
+        };
+        let risks: Vec<Risk> = Risk::ALL.iter().copied().filter(|risk| holds(risk, &limit)).collect();
+        if risks.is_empty() { Err(format!("no risk is {text}")) } else { Ok(risks) }
+    }
+}

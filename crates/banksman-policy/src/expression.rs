@@ -1,0 +1,65 @@
+//! `when`: CEL expressions over the action and what is known of it.
+
+use banksman_core::{Action, Assessment};
+use cel::{Context, Program, Value};
+
+use crate::arguments::Answer;
+use crate::facts::Facts;
+
+/// The names that an expression can use.
+const VARIABLES: &[&str] = &["action", "args", "assessment", "agent", "facts", "now"];
+
+/// A compiled expression.
+#[derive(Debug)]
+pub(crate) struct Expression(Program);
+
+impl Expression {
+    /// Compiles an expression; the error says what is wrong with it.
+    pub(crate) fn compile(text: &str) -> Result<Self, String> {
+        let program = Program::compile(text).map_err(|error| format!("bad expression: {error}"))?;
+        let references = program.references();
+        if let Some(unknown) = references.variables().into_iter().find(|name| !VARIABLES.contains(name)) {
+            return Err(format!("there is no {unknown:?}: an expression knows {}", VARIABLES.join(", ")));
+        }
+        Ok(Self(program))
+    }
+
+    /// Whether it holds. One that fails, or says something else than yes or no, is unclear.
+    pub(crate) fn ask(&self, scene: &Scene<'_>) -> Answer {
+        match self.0.execute(scene.context()) {
+            Ok(Value::Bool(holds)) => Answer::of(holds),
+            Ok(_) => Answer::Unclear("the expression says neither true nor false".into()),
+            Err(error) => Answer::Unclear(error.to_string()),
+        }
+    }
+}
+
+/// What expressions see. Made at most once for an action, and only if a rule asks: turning arguments into CEL's
+/// values costs more than all the rest of a judgement.
+pub(crate) struct Scene<'a> {
+    action: &'a Action,
+    assessment: &'a Assessment,
+    facts: &'a Facts<'a>,
+    context: std::cell::OnceCell<Context<'static, 'static>>,
+}
+
+impl<'a> Scene<'a> {
+    pub(crate) fn new(action: &'a Action, assessment: &'a Assessment, facts: &'a Facts<'a>) -> Self {
+        Self { action, assessment, facts, context: std::cell::OnceCell::new() }
+    }
+
+    fn context(&self) -> &Context<'static, 'static> {
+        self.context.get_or_init(|| {
+            let mut context = Context::default();
+            // What cannot be turned into a value is not there, so that an expression which needs it is unclear.
+            let args: Option<serde_json::Value> = serde_json::from_str(self.action.args.as_str()).ok();
+            let _ = context.add_variable("args", args);
+            let _ = context.add_variable("action", self.action);
+            let _ = context.add_variable("assessment", self.assessment);
+            let _ = context.add_variable("agent", self.facts.agent);
+            let _ = context.add_variable("facts", self.facts);
+            let _ = context.add_variable("now", self.facts.now);
+            context
+        })
+    }
+}

@@ -1,0 +1,244 @@
+//! What an action demands: the strictest of everything that has something to say about it.
+
+use std::borrow::Cow;
+
+use banksman_core::{Action, Assessment, Quorum, Risk, Tier, Verdict};
+
+use crate::arguments::Answer;
+use crate::compile::{CompiledRule, Effect, Policy};
+use crate::condition::Question;
+use crate::facts::Facts;
+use crate::tinman::{BLOCKED_TYPES, REVIEWED_IN_PRODUCTION, matrix_tier};
+
+/// What an action demands, and everything that had a say in it.
+#[derive(Debug, Clone)]
+pub struct Judgement {
+    /// What it demands.
+    pub verdict: Verdict,
+    /// Everything that had a say, the deciding one among them.
+    pub reasons: Vec<Reason>,
+    /// Findings that a rule set aside, with the rule.
+    pub set_aside: Vec<(String, String)>,
+    /// Whether the preset answers yes in a person's place.
+    pub approved_by_preset: bool,
+}
+
+/// One thing that had a say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reason {
+    /// What: a rule's id, or `risks.high`, `preset.confirm_all`, `tinman.matrix`, `defaults.unknown_tool`.
+    pub source: String,
+    /// The tier that it demands, if it demands one.
+    pub tier: Option<Tier>,
+    /// The risk that it sees, if it sees one.
+    pub risk: Option<Risk>,
+    /// What reviewers are told, or why it counts although it could not be decided.
+    pub note: Option<String>,
+}
+
+/// Something that has a say, while it is being weighed.
+struct Voice<'p> {
+    source: Cow<'p, str>,
+    effect: Cow<'p, Effect>,
+    note: Option<String>,
+}
+
+impl<'p> Voice<'p> {
+    fn floor(source: impl Into<Cow<'p, str>>, tier: Tier, note: impl Into<String>) -> Self {
+        let effect = Effect { tier: Some(tier), ..Effect::default() };
+        Self { source: source.into(), effect: Cow::Owned(effect), note: Some(note.into()) }
+    }
+}
+
+impl Policy {
+    /// What an action demands.
+    #[must_use]
+    pub fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
+        let question = Question::new(action, assessment, facts);
+        let matched = self.matching(&question);
+        let set_aside = set_aside(assessment, &matched);
+        let found = assessment
+            .findings
+            .iter()
+            .filter(|finding| !set_aside.iter().any(|(id, _)| *id == finding.rule))
+            .map(|finding| finding.level)
+            .max()
+            .unwrap_or(Risk::None);
+
+        let known = matched.iter().any(|(rule, _)| rule.condition.names_tools());
+        let mut voices: Vec<Voice<'_>> =
+            matched.into_iter().map(|(rule, answer)| rule_voice(rule, answer)).collect();
+        if !known {
+            voices.push(Voice {
+                source: "defaults.unknown_tool".into(),
+                effect: Cow::Borrowed(&self.unknown),
+                note: Some("no rule names this tool".into()),
+            });
+        }
+        let risk = voices.iter().filter_map(|voice| voice.effect.risk).max().unwrap_or(Risk::None).max(found);
+        self.add_floors(&mut voices, action, facts, risk);
+        self.weigh(&voices, risk, assessment, set_aside)
+    }
+
+    fn matching<'p>(&'p self, question: &Question<'_>) -> Vec<(&'p CompiledRule, Answer)> {
+        let candidates = self.index.candidates(&question.action.tool, question.facts.agent);
+        candidates
+            .into_iter()
+            .filter_map(|number| self.rules.get(number as usize))
+            .map(|rule| (rule, rule.condition.ask(question)))
+            .filter(|(_, answer)| *answer != Answer::No)
+            .collect()
+    }
+
+    /// What is demanded whatever the rules say: by risk, preset, severity, action type and cost.
+    fn add_floors<'p>(&'p self, voices: &mut Vec<Voice<'p>>, action: &Action, facts: &Facts<'_>, risk: Risk) {
+        if let Some(effect) = self.risks.get(&risk) {
+            voices.push(Voice {
+                source: format!("risks.{risk}").into(),
+                effect: Cow::Borrowed(effect),
+                note: None,
+            });
+        }
+        let floor = self.preset.floor(risk);
+        if floor > Tier::Auto {
+            voices.push(Voice::floor(
+                format!("preset.{}", self.preset.as_str()),
+                floor,
+                format!("a person sees what is {risk}"),
+            ));
+        }
+        if let Some(severity) = action.predicted_severity {
+            voices.push(Voice::floor(
+                "tinman.matrix",
+                matrix_tier(severity, facts.mode),
+                format!("{severity} in {}", facts.mode),
+            ));
+            if let Some(effect) = self.severities.get(&severity) {
+                let source = format!("severities.{severity}").into();
+                voices.push(Voice { source, effect: Cow::Borrowed(effect), note: None });
+            }
+        }
+        if let Some(kind) = action.action_type.as_deref() {
+            if BLOCKED_TYPES.contains(&kind) {
+                voices.push(Voice::floor(
+                    "tinman.blocked_type",
+                    Tier::Block,
+                    format!("{kind} is never allowed"),
+                ));
+            } else if REVIEWED_IN_PRODUCTION.contains(&kind) && facts.mode == banksman_core::Mode::Production
+            {
+                let note = format!("{kind} in production is seen by a person");
+                voices.push(Voice::floor("tinman.reviewed_type", Tier::Approve, note));
+            }
+        }
+        if let Some(cost) = action.estimate.cost_usd {
+            self.add_cost_floors(voices, cost, facts);
+        }
+    }
+
+    fn add_cost_floors(&self, voices: &mut Vec<Voice<'_>>, cost: f64, facts: &Facts<'_>) {
+        // Not a number compares as neither over nor under: it is over.
+        if cost.is_nan() || cost > self.review_above_usd {
+            let note = format!("it may cost {cost} dollars");
+            voices.push(Voice::floor("defaults.review_above_usd", Tier::Approve, note));
+        }
+        for (mode, limit) in &self.cost_limits {
+            if *mode == facts.mode && (cost.is_nan() || cost > *limit) {
+                let note = format!("it may cost {cost} dollars, and the limit in {mode} is {limit}");
+                voices.push(Voice::floor("defaults.cost_limit", Tier::Block, note));
+            }
+        }
+    }
+
+    /// The strictest of all voices.
+    fn weigh(
+        &self,
+        voices: &[Voice<'_>],
+        risk: Risk,
+        assessment: &Assessment,
+        set_aside: Vec<(String, String)>,
+    ) -> Judgement {
+        let mut tier = voices.iter().filter_map(|voice| voice.effect.tier).max().unwrap_or(Tier::Auto);
+        let decider = voices.iter().find(|voice| voice.effect.tier == Some(tier)).or(voices.first());
+        let mut rule =
+            decider.map_or_else(|| "defaults".to_owned(), |voice| voice.source.clone().into_owned());
+        let held = matches!(tier, Tier::Approve | Tier::Escalate);
+        if held && self.preset.refuses() {
+            tier = Tier::Block;
+            rule = format!("preset.{}", self.preset.as_str());
+        }
+        let shortest = |pick: fn(&Effect) -> Option<u64>, usual: u64| {
+            voices.iter().filter_map(|voice| pick(&voice.effect)).min().unwrap_or(usual)
+        };
+        let escalated = if tier == Tier::Escalate && voices.iter().all(|voice| voice.effect.quorum.is_none())
+        {
+            Quorum::new(2, Vec::new())
+        } else {
+            Quorum::one()
+        };
+        let quorum = voices
+            .iter()
+            .filter_map(|voice| voice.effect.quorum.as_ref())
+            .fold(escalated, |quorum, other| quorum.at_least(other));
+        let says_yes = voices.iter().any(|voice| voice.effect.allow_remember == Some(true));
+        let says_no = voices.iter().any(|voice| voice.effect.allow_remember == Some(false));
+        let rules = voices.iter().map(|voice| voice.source.clone().into_owned());
+        let findings = assessment
+            .findings
+            .iter()
+            .filter(|finding| !set_aside.iter().any(|(id, _)| *id == finding.rule))
+            .map(|finding| format!("finding.{}", finding.rule));
+        let mut matched: Vec<String> = Vec::new();
+        for name in rules.chain(findings) {
+            if !matched.contains(&name) {
+                matched.push(name);
+            }
+        }
+        let verdict = Verdict {
+            tier,
+            risk,
+            rule,
+            matched,
+            quorum,
+            timeout_seconds: shortest(|effect| effect.timeout, self.times.timeout),
+            claim_within_seconds: shortest(|effect| effect.claim_within, self.times.claim_within),
+            lease_seconds: shortest(|effect| effect.lease, self.times.lease),
+            require_reason: voices.iter().any(|voice| voice.effect.require_reason),
+            allow_remember: says_yes && !says_no && tier == Tier::Approve,
+        };
+        let reasons = voices
+            .iter()
+            .map(|voice| Reason {
+                source: voice.source.clone().into_owned(),
+                tier: voice.effect.tier,
+                risk: voice.effect.risk,
+                note: voice.note.clone().or_else(|| voice.effect.message.clone()),
+            })
+            .collect();
+        Judgement { verdict, reasons, set_aside, approved_by_preset: held && self.preset.approves() }
+    }
+}
+
+fn rule_voice(rule: &CompiledRule, answer: Answer) -> Voice<'_> {
+    let note = match answer {
+        Answer::Unclear(why) => Some(format!("counts because it could not be decided: {why}")),
+        Answer::Yes | Answer::No => None,
+    };
+    Voice { source: Cow::Borrowed(&rule.id), effect: Cow::Borrowed(&rule.effect), note }
+}
+
+/// Findings that are accepted by a rule that surely matches.
+fn set_aside(assessment: &Assessment, matched: &[(&CompiledRule, Answer)]) -> Vec<(String, String)> {
+    let mut aside: Vec<(String, String)> = Vec::new();
+    for finding in &assessment.findings {
+        let accepting = matched.iter().find(|(rule, answer)| {
+            *answer == Answer::Yes && rule.accepts.iter().any(|id| id.fits(&finding.rule))
+        });
+        if let Some((rule, _)) = accepting
+            && !aside.iter().any(|(id, _)| *id == finding.rule)
+        {
+            aside.push((finding.rule.clone(), rule.id.clone()));
+        }
+    }
+    aside
+}

@@ -1,0 +1,36 @@
+//! What an action demands: policy files in, verdicts out.
+//!
+//! A policy is YAML that a security team can read. It is read once, into the types of [`file`]; compiled once, into a
+//! [`Policy`] that is indexed by tool; and then asked, for an action, what reading it found, and what is true around
+//! it: [`Policy::judge`]. Values in, values out: no clock, no I/O, no state.
+//!
+//! **The strictest wins.** Every rule that matches raises; their order means nothing. The one way down is `accepts`,
+//! which sets findings aside by name for the actions that its rule matches. Nothing lowers a block. A rule that cannot
+//! be decided (an expression that fails, an argument of another type) counts as matching for what it raises, and as
+//! not matching for what it accepts.
+//!
+//! Modules are in the order of a policy's life: read, compiled, asked, explained.
+
+pub mod file;
+
+mod load;
+mod span;
+
+mod arguments;
+mod compile;
+mod condition;
+mod expression;
+mod glob;
+mod index;
+
+mod facts;
+mod judge;
+mod preset;
+mod tinman;
+
+pub use compile::Policy;
+pub use facts::Facts;
+pub use judge::{Judgement, Reason};
+pub use load::{Place, PolicyError, Source};
+pub use preset::Preset;
+pub use tinman::matrix_tier;

@@ -1,0 +1,4 @@
+//! What policies mean, from the outside.
+
+mod meaning;
+mod mistakes;

@@ -1,0 +1,35 @@
+//! What no policy may say, and where the message points.
+
+use banksman_policy::Policy;
+
+#[test]
+fn mistakes_are_shown_where_they_are() {
+    for (text, line, column, says) in [
+        ("version: 2\n", 1, 10, "version 1"),
+        ("version: 1\nruls: []\n", 2, 1, "ruls"),
+        ("version: 1\nrules:\n- {id: a, tier: maybe}\n", 3, 17, "maybe"),
+        ("version: 1\nrules:\n- {id: a}\n- {id: a}\n", 4, 8, "two rules"),
+        ("version: 1\nrules:\n- {id: a, when: 'args.x >'}\n", 3, 17, "expression"),
+        ("version: 1\nrules:\n- {id: a, when: 'arg.x > 1'}\n", 3, 17, "arg"),
+        ("version: 1\nrules:\n- id: a\n  match: {args: {x: {regex: '('}}}\n", 4, 21, "regex"),
+        ("version: 1\nrules:\n- {id: a, quorum: 0}\n", 3, 3, "quorum"),
+        ("version: 1\nrules:\n- {id: a, quorum: 1, roles: [x, y]}\n", 3, 3, "roles"),
+        ("version: 1\nrules:\n- {id: a, tier: block, allow_remember: true}\n", 3, 3, "allow_remember"),
+        ("version: 1\nrules:\n- {id: a, ttl: quick}\n", 3, 16, "quick"),
+        ("version: 1\nrules:\n- {id: a, accepts: ['unread.*']}\n", 3, 21, "could not be read"),
+        ("version: 1\ndefaults: {unknown_tool: {tier: auto}}\n", 2, 26, "held or blocked"),
+        ("version: 1\ntools: {a: {tier: auto}, a: {tier: block}}\n", 2, 26, "a"),
+        ("version: 1\nrules:\n- {id: 'a b'}\n", 3, 8, "id is"),
+    ] {
+        let error = Policy::parse("p.yaml", text).err().unwrap_or_else(|| panic!("{text} was accepted"));
+        let shown = error.to_string();
+        assert!(error.problem().contains(says), "{text}\n{shown}");
+        assert_eq!((error.place().line, error.place().column), (line, column), "{text}\n{shown}");
+        assert!(shown.contains(&format!("p.yaml:{line}:{column}: ")) && shown.contains('^'), "{shown}");
+    }
+}
+
+#[test]
+fn an_empty_file_is_no_policy() {
+    assert!(Policy::parse("p.yaml", "").is_err());
+}
