@@ -33,13 +33,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-risk", &["banksman-core"]),
     ("banksman-policy", &["banksman-core", "banksman-risk"]),
     ("banksman-store", &["banksman-core"]),
-    ("banksman-engine", &["banksman-core", "banksman-risk", "banksman-store"]),
+    ("banksman-engine", &["banksman-core", "banksman-policy", "banksman-store"]),
     ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine"]),
     ("banksman-client", &["banksman-core"]),
     (
         "banksman",
         &[
             "banksman-core",
+            "banksman-policy",
             "banksman-risk",
             "banksman-store",
             "banksman-engine",

@@ -98,6 +98,7 @@ fn action(status: Status) -> ActionView {
             lease_seconds: 60,
             require_reason: false,
             allow_remember: false,
+            approved_by_preset: None,
         },
         votes: Vec::new(),
         resolution: None,

@@ -126,6 +126,11 @@ pub enum Authority {
     },
     /// The people in [`Case::reviews`].
     Reviewers,
+    /// A preset of the policy that approves what would be held.
+    Preset {
+        /// Which.
+        preset: String,
+    },
 }
 
 /// The one claim that an action can have.
@@ -287,7 +292,10 @@ impl State {
     pub fn is_joinable(&self) -> bool {
         match self {
             Self::Pending { .. } | Self::Authorised { authority: Authority::Reviewers, .. } => true,
-            Self::Authorised { authority: Authority::Policy | Authority::Grant { .. }, .. }
+            Self::Authorised {
+                authority: Authority::Policy | Authority::Grant { .. } | Authority::Preset { .. },
+                ..
+            }
             | Self::Blocked { .. }
             | Self::Denied { .. }
             | Self::Expired { .. }

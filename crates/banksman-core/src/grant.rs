@@ -126,6 +126,7 @@ mod tests {
             lease_seconds: 60,
             require_reason: false,
             allow_remember: true,
+            approved_by_preset: None,
         };
         let mut submission =
             Submission { digest: action.digest(), action, assessment: Assessment::of(Vec::new()), verdict };

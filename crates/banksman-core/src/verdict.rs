@@ -33,6 +33,9 @@ pub struct Verdict {
     /// Whether an approval may be remembered as a grant.
     #[serde(default)]
     pub allow_remember: bool,
+    /// The preset that answers yes in a person's place, on the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub approved_by_preset: Option<String>,
 }
 
 impl Verdict {
@@ -57,6 +60,8 @@ impl Verdict {
             lease_seconds: self.lease_seconds.min(floor.lease_seconds),
             require_reason: self.require_reason || floor.require_reason,
             allow_remember: self.allow_remember && floor.allow_remember,
+            // What a person has edited, people decide.
+            approved_by_preset: None,
         }
     }
 }

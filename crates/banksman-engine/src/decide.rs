@@ -10,11 +10,12 @@ use banksman_core::{
     ActionId, Actor, Ballot, Case, Command, Decision, Edit, Effect, Grant, GrantId, GrantMatch, GrantReach,
     Principal, Refusal, Remember, step,
 };
+use banksman_policy::Facts;
 use banksman_store::ControlChange;
 
 use crate::advance::{House, Plan, Scene};
 use crate::propose::check_args;
-use crate::{Engine, EngineError, Facts, ids};
+use crate::{Engine, EngineError, ids};
 
 /// The longest that an approval may be remembered.
 const MAX_GRANT_SECONDS: u64 = 90 * 24 * 3600;
@@ -87,7 +88,8 @@ impl Engine {
         if let Some(problem) = check_args(&action) {
             return Err(EngineError::InvalidArgs(problem));
         }
-        let mut submission = self.consider(action, &Facts { now: scene.now, mode: scene.control.mode });
+        let facts = Facts { now: scene.now, mode: scene.control.mode, agent: &scene.case.agent };
+        let mut submission = self.consider(action, &facts);
         submission.verdict = submission.verdict.at_least(&current.verdict);
         let edit = Edit { ballot: ballot.clone(), submission: Arc::new(submission) };
         let transition = step(scene.case, Command::Edit(edit), &scene.moment())

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use banksman_core::{Action, Case, Submission};
+use banksman_policy::Facts;
 use banksman_store::{Control, PendingLimits, Store};
 use tokio::sync::watch;
 
@@ -12,7 +13,7 @@ use crate::dispatcher::Dispatcher;
 use crate::live::Live;
 use crate::memory::Memory;
 use crate::timekeeper::Timekeeper;
-use crate::{Clock, EngineError, Facts, Judge, Signer};
+use crate::{Clock, EngineError, Judge, Signer};
 
 /// What an installation may set.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +103,7 @@ impl Engine {
     }
 
     /// Assesses and judges an action.
-    pub(crate) fn consider(&self, action: Action, facts: &Facts) -> Submission {
+    pub(crate) fn consider(&self, action: Action, facts: &Facts<'_>) -> Submission {
         let judge = self.judge.load();
         let assessment = judge.assess(&action);
         let verdict = judge.judge(&action, &assessment, facts);

@@ -42,7 +42,7 @@ pub use decide_batch::ItemAnswer;
 pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
-pub use policy::{Facts, Judge, PolicyError, PolicyTable};
+pub use policy::Judge;
 pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;
 pub use resolutions::Resolutions;

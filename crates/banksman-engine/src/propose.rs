@@ -6,10 +6,11 @@ use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
     Action, ActionId, BatchId, Case, Digest, Moment, Opening, Principal, Timestamp, Transition, open,
 };
+use banksman_policy::Facts;
 use banksman_store::{Commit, CommitError, Conflict, Control, IdempotencyKey};
 
 use crate::advance::notices;
-use crate::{Engine, EngineError, Facts, ids};
+use crate::{Engine, EngineError, ids};
 
 /// A proposal as it came in.
 #[derive(Debug, Clone)]
@@ -102,7 +103,8 @@ impl Engine {
         control: &Control,
         now: Timestamp,
     ) -> Result<Transition, EngineError> {
-        let submission = Arc::new(self.consider(action, &Facts { now, mode: control.mode }));
+        let submission =
+            Arc::new(self.consider(action, &Facts { now, mode: control.mode, agent: &agent.name }));
         let freeze =
             control.freezes.iter().find(|freeze| freeze.covers(&agent.name, &submission.action.tool));
         let grant = control.grants.iter().find(|grant| grant.covers(&agent.name, &submission, now));

@@ -15,6 +15,9 @@ use crate::load::{PolicyError, Source};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
 
+/// The policy of a new installation: everything is held.
+pub const DEFAULT_POLICY: &str = include_str!("default-policy.yaml");
+
 /// A policy, compiled: what an action demands.
 #[derive(Debug)]
 pub struct Policy {

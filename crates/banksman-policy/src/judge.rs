@@ -19,8 +19,6 @@ pub struct Judgement {
     pub reasons: Vec<Reason>,
     /// Findings that a rule set aside, with the rule.
     pub set_aside: Vec<(String, String)>,
-    /// Whether the preset answers yes in a person's place.
-    pub approved_by_preset: bool,
 }
 
 /// One thing that had a say.
@@ -205,6 +203,7 @@ impl Policy {
             lease_seconds: shortest(|effect| effect.lease, self.times.lease),
             require_reason: voices.iter().any(|voice| voice.effect.require_reason),
             allow_remember: says_yes && !says_no && tier == Tier::Approve,
+            approved_by_preset: (held && self.preset.approves()).then(|| self.preset.as_str().to_owned()),
         };
         let reasons = voices
             .iter()
@@ -215,7 +214,7 @@ impl Policy {
                 note: voice.note.clone().or_else(|| voice.effect.message.clone()),
             })
             .collect();
-        Judgement { verdict, reasons, set_aside, approved_by_preset: held && self.preset.approves() }
+        Judgement { verdict, reasons, set_aside }
     }
 }
 

@@ -23,12 +23,14 @@ mod expression;
 mod glob;
 mod index;
 
+mod cases;
 mod facts;
 mod judge;
 mod preset;
 mod tinman;
 
-pub use compile::Policy;
+pub use cases::CaseResult;
+pub use compile::{DEFAULT_POLICY, Policy};
 pub use facts::Facts;
 pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};

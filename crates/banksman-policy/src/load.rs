@@ -76,6 +76,10 @@ impl Source {
     /// # Errors
     /// If it is not YAML, or not a policy.
     pub fn read(&self) -> Result<PolicyFile, PolicyError> {
+        self.read_as()
+    }
+
+    pub(crate) fn read_as<T: serde::de::DeserializeOwned>(&self) -> Result<T, PolicyError> {
         // The library's own snippet is left out: ours is the same for every error.
         let options = serde_saphyr::options! { with_snippet: false };
         serde_saphyr::from_str_with_options(&self.text, options).map_err(|error| {

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, deny, doctor, freeze, modify, pending, rules, serve, show, token,
+    approve, audit, cancel, check, deny, doctor, freeze, modify, pending, policy, rules, serve, show, token,
 };
 use crate::exit::HELP;
 
@@ -63,6 +63,9 @@ pub(crate) enum Command {
     /// List what is judged, and by which examples
     #[command(after_help = HELP)]
     Rules(rules::Args),
+    /// Check, explain and test a policy, without a server
+    #[command(after_help = HELP)]
+    Policy(policy::Args),
     /// List what waits for a decision
     #[command(after_help = HELP)]
     Pending(pending::Args),

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use banksman_engine::{Engine, EngineConfig, PolicyTable, Signer, SystemClock};
+use banksman_engine::{Engine, EngineConfig, Signer, SystemClock};
+use banksman_policy::{DEFAULT_POLICY, Policy, Source};
 use banksman_store::sqlite::SqliteStore;
 
 use crate::exit::{Exit, stop};
@@ -103,7 +104,7 @@ impl Folder {
     pub(crate) fn ensure_policy(&self) -> anyhow::Result<PathBuf> {
         let path = self.policy();
         if !path.exists() {
-            write_new(&path, PolicyTable::DEFAULT.as_bytes())?;
+            write_new(&path, DEFAULT_POLICY.as_bytes())?;
         }
         Ok(path)
     }
@@ -125,7 +126,7 @@ impl Folder {
 
     /// An engine over this folder, without workers, beside a server or without one.
     pub(crate) async fn engine(&self) -> anyhow::Result<Arc<Engine>> {
-        let policy = PolicyTable::parse(PolicyTable::DEFAULT)?;
+        let policy = Policy::parse("the default policy", DEFAULT_POLICY)?;
         let engine = Engine::new(
             self.store()?,
             Box::new(policy),
@@ -137,11 +138,42 @@ impl Folder {
     }
 }
 
-/// Reads a policy file; a policy that cannot be read is no policy.
-pub(crate) fn read_policy(path: &Path) -> anyhow::Result<PolicyTable> {
-    let text = fs::read_to_string(path)
-        .map_err(|error| stop(Exit::Usage, format!("cannot read the policy {}: {error}", path.display())))?;
-    PolicyTable::parse(&text)
+/// The texts of a policy: a file, or every YAML file right in a folder, in the order of their names.
+pub(crate) fn policy_sources(path: &Path) -> anyhow::Result<Vec<Source>> {
+    let unreadable = |path: &Path, error: &std::io::Error| {
+        stop(Exit::Usage, format!("cannot read the policy {}: {error}", path.display()))
+    };
+    let mut files = vec![path.to_owned()];
+    if path.is_dir() {
+        let entries = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
+        files = entries
+            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+            .filter(|path| is_yaml(path))
+            .collect();
+        files.sort();
+        if files.is_empty() {
+            return Err(stop(Exit::Usage, format!("there is no policy in {}: no *.yaml", path.display())));
+        }
+    }
+    files
+        .iter()
+        .map(|file| {
+            let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
+            Ok(Source::new(file.display().to_string(), text))
+        })
+        .collect()
+}
+
+/// Cases to test a policy with lie beside it, and are no part of it.
+fn is_yaml(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    (name.ends_with(".yaml") || name.ends_with(".yml")) && !name.contains(".test.") && !name.starts_with('.')
+}
+
+/// Reads a policy; a policy that cannot be read is no policy.
+pub(crate) fn read_policy(path: &Path) -> anyhow::Result<Policy> {
+    let sources = policy_sources(path)?;
+    Policy::compile(&sources)
         .map_err(|error| stop(Exit::Usage, format!("the policy {} cannot be used:\n{error}", path.display())))
 }
 
@@ -220,7 +252,7 @@ mod tests {
         folder.signer().unwrap();
         let policy = folder.ensure_policy().unwrap();
         assert_eq!(fs::read(folder.key()).unwrap().len(), 32);
-        assert_eq!(fs::read_to_string(policy).unwrap(), PolicyTable::DEFAULT);
+        assert_eq!(fs::read_to_string(policy).unwrap(), DEFAULT_POLICY);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "no draft is left");
     }
 }

@@ -54,6 +54,7 @@ pub(crate) fn action() -> ActionView {
             lease_seconds: 60,
             require_reason: false,
             allow_remember: true,
+            approved_by_preset: None,
         },
         votes: vec![VoteView {
             by: "ann".into(),

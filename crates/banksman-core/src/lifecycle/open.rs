@@ -42,13 +42,23 @@ pub fn open(opening: Opening, moment: &Moment<'_>) -> Transition {
         ),
         (None, Tier::Auto) => (authorised(Authority::Policy), Vec::new()),
         (None, Tier::Notify) => (authorised(Authority::Policy), vec![Effect::Notify(Notice::LetThrough)]),
-        (None, Tier::Approve | Tier::Escalate) => match grant.filter(|_| verdict.tier == Tier::Approve) {
-            Some(grant) => (authorised(Authority::Grant { grant }), vec![Effect::Notify(Notice::LetThrough)]),
-            None => (
-                State::Pending { deadline: now.after(verdict.hold_for(submission.action.timeout_seconds)) },
-                vec![Effect::Notify(Notice::Held)],
-            ),
-        },
+        (None, Tier::Approve | Tier::Escalate) => {
+            match (grant.filter(|_| verdict.tier == Tier::Approve), &verdict.approved_by_preset) {
+                (Some(grant), _) => {
+                    (authorised(Authority::Grant { grant }), vec![Effect::Notify(Notice::LetThrough)])
+                }
+                (None, Some(preset)) => {
+                    let preset = preset.clone();
+                    (authorised(Authority::Preset { preset }), vec![Effect::Notify(Notice::LetThrough)])
+                }
+                (None, None) => (
+                    State::Pending {
+                        deadline: now.after(verdict.hold_for(submission.action.timeout_seconds)),
+                    },
+                    vec![Effect::Notify(Notice::Held)],
+                ),
+            }
+        }
     };
     let fact = Fact::Proposed { assessment: submission.assessment.clone(), verdict: verdict.clone(), grant };
     let actor = Actor::from(&agent);

@@ -243,6 +243,7 @@ fn resolution(case: &Case) -> Option<ResolutionView> {
     let authorised = |authority: &Authority, at: Timestamp| match authority {
         Authority::Policy => view("policy", at, None, None),
         Authority::Grant { grant } => view("grant", at, Some(grant.to_string()), None),
+        Authority::Preset { preset } => view("preset", at, Some(preset.clone()), None),
         Authority::Reviewers => {
             view("reviewers", said.map_or(at, |review| review.at), reason_said(), message_said())
         }

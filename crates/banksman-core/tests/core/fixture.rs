@@ -48,6 +48,7 @@ pub(crate) fn verdict(tier: Tier, quorum: Quorum, seconds: [u64; 3]) -> Verdict 
         lease_seconds,
         require_reason: false,
         allow_remember: false,
+        approved_by_preset: None,
     }
 }
 

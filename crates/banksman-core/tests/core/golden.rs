@@ -90,6 +90,7 @@ fn verdict() -> Verdict {
         lease_seconds: 300,
         require_reason: true,
         allow_remember: true,
+        approved_by_preset: None,
     }
 }
 

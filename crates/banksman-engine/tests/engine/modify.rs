@@ -8,7 +8,8 @@ use banksman_core::wire::DecisionRequest;
 use banksman_core::{
     Action, Assessment, Case, Decision, Digest, Finding, Quorum, Refusal, Risk, Status, Tier, Verdict,
 };
-use banksman_engine::{EngineError, Facts, Judge};
+use banksman_engine::{EngineError, Judge};
+use banksman_policy::Facts;
 
 use crate::world::{World, ballot, body, claim_of, edit, error, json, refusal, request};
 
@@ -28,7 +29,7 @@ impl Judge for ByAmount {
         Assessment::of(vec![Finding::new("amount", level, "so much")])
     }
 
-    fn judge(&self, action: &Action, assessment: &Assessment, _: &Facts) -> Verdict {
+    fn judge(&self, action: &Action, assessment: &Assessment, _: &Facts<'_>) -> Verdict {
         let (tier, count) = match amount(action) {
             0 => (Tier::Auto, 1),
             1..100 => (Tier::Approve, 1),
@@ -46,6 +47,7 @@ impl Judge for ByAmount {
             lease_seconds: 600,
             require_reason: false,
             allow_remember: false,
+            approved_by_preset: None,
         }
     }
 

@@ -1,7 +1,8 @@
 //! What policy demands of each tool is what happens.
 
 use banksman_core::{Authority, Decision, Mode, Risk, State, Status, Tier};
-use banksman_engine::{EngineError, PolicyTable};
+use banksman_engine::EngineError;
+use banksman_policy::Policy;
 
 use crate::world::{World, error, refusal, request};
 
@@ -69,7 +70,8 @@ async fn what_policy_does_not_know_is_high_risk_and_held() {
 async fn a_new_policy_holds_for_what_comes_after_it() {
     let world = World::new().await;
     let before = world.propose(&world.riley, "read", "{}").await;
-    let stricter = PolicyTable::parse("version: 1\ntools: {read: {risk: low, tier: block}}").unwrap();
+    let stricter =
+        Policy::parse("policy.yaml", "version: 1\ntools: {read: {risk: low, tier: block}}").unwrap();
     world.engine.load_policy(Box::new(stricter), "test").await.unwrap();
     assert_eq!(world.propose(&world.riley, "read", "{}").await.status(), Status::Blocked);
     world.claim(&world.riley, &before).await.unwrap();

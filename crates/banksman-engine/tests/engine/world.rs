@@ -12,9 +12,10 @@ use banksman_core::{
     ActionId, Actor, Case, ClaimRequest, Decision, Principal, PrincipalKind, Refusal, Timestamp,
 };
 use banksman_engine::{
-    Claimed, Clock, Engine, EngineConfig, EngineError, IssuedToken, Judge, NewToken, PolicyTable,
-    ProposeRequest, Proposed, Signer,
+    Claimed, Clock, Engine, EngineConfig, EngineError, IssuedToken, Judge, NewToken, ProposeRequest,
+    Proposed, Signer,
 };
+use banksman_policy::Policy;
 use banksman_store::sqlite::SqliteStore;
 use banksman_store::{CaseQuery, EventQuery, Order, PendingLimits, Store};
 use tempfile::TempDir;
@@ -77,7 +78,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with(Box::new(PolicyTable::parse(POLICY).unwrap()), EngineConfig::default()).await
+        Self::with(Box::new(Policy::parse("policy.yaml", POLICY).unwrap()), EngineConfig::default()).await
     }
 
     pub(crate) async fn with_judge(judge: impl Judge) -> Self {
@@ -85,7 +86,7 @@ impl World {
     }
 
     pub(crate) async fn with_limits(limits: PendingLimits) -> Self {
-        Self::with(Box::new(PolicyTable::parse(POLICY).unwrap()), EngineConfig { limits }).await
+        Self::with(Box::new(Policy::parse("policy.yaml", POLICY).unwrap()), EngineConfig { limits }).await
     }
 
     async fn with(judge: Box<dyn Judge>, config: EngineConfig) -> Self {
@@ -112,14 +113,14 @@ impl World {
 
     /// Another engine over the same store, as after a restart: it remembers nothing.
     pub(crate) async fn restarted(&self) -> Arc<Engine> {
-        let judge = Box::new(PolicyTable::parse(POLICY).unwrap());
+        let judge = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
         start(&self.store, judge, &self.clock, EngineConfig::default()).await
     }
 
     /// Another process on the same database file, as the command line is beside the server.
     pub(crate) async fn neighbour(&self) -> Arc<Engine> {
         let store = open(&self.folder, &self.clock);
-        let judge = Box::new(PolicyTable::parse(POLICY).unwrap());
+        let judge = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
         let store = Arc::new(FaultyStore::over(store));
         start(&store, judge, &self.clock, EngineConfig::default()).await
     }

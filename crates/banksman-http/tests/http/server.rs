@@ -6,10 +6,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use banksman_core::{Action, Actor, Assessment, Digest, PrincipalKind, Tier, Timestamp, Verdict};
-use banksman_engine::{
-    Clock, Engine, EngineConfig, Facts, Judge, LogSink, NewToken, PolicyTable, Signer, SystemClock,
-};
+use banksman_engine::{Clock, Engine, EngineConfig, Judge, LogSink, NewToken, Signer, SystemClock};
 use banksman_http::{App, Hosts};
+use banksman_policy::{Facts, Policy};
 use banksman_store::sqlite::SqliteStore;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -36,15 +35,15 @@ tools:
 
 /// The policy above; and whatever the tool, arguments that are `{\"forbidden\": …}` are blocked, so that an edit can
 /// lead to a block.
-struct Strict(PolicyTable);
+struct Strict(Policy);
 
 impl Judge for Strict {
     fn assess(&self, action: &Action) -> Assessment {
-        self.0.assess(action)
+        Judge::assess(&self.0, action)
     }
 
-    fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts) -> Verdict {
-        let mut verdict = self.0.judge(action, assessment, facts);
+    fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Verdict {
+        let mut verdict = Judge::judge(&self.0, action, assessment, facts);
         if action.args.as_str().starts_with("{\"forbidden\"") {
             verdict.tier = Tier::Block;
             verdict.rule = "forbidden".into();
@@ -100,7 +99,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(SqliteStore::open(&folder.path().join("banksman.db")).unwrap());
         let clock = Arc::new(TestClock::default());
-        let judge = Box::new(Strict(PolicyTable::parse(POLICY).unwrap()));
+        let judge = Box::new(Strict(Policy::parse("policy.yaml", POLICY).unwrap()));
         let engine =
             Engine::new(store, judge, Arc::<TestClock>::clone(&clock), Signer::new(&[7; 32]), config)
                 .await

@@ -161,7 +161,7 @@ fn rlm_codes_grid() {
             let judged = judge(&policy, &action("x", "{}"), &found(&[("a.b", *risk)]));
             let got = match judged.verdict.tier {
                 Tier::Auto | Tier::Notify => '-',
-                Tier::Approve | Tier::Escalate if judged.approved_by_preset => '-',
+                Tier::Approve | Tier::Escalate if judged.verdict.approved_by_preset.is_some() => '-',
                 Tier::Approve | Tier::Escalate => '?',
                 Tier::Block => 'X',
             };
@@ -175,6 +175,10 @@ fn no_preset_lets_a_block_through() {
     for preset in Preset::ALL {
         let policy = policy(&format!("preset: {}\ntools: {{x: {{tier: block}}}}\n", preset.as_str()));
         let judged = judge(&policy, &action("x", "{}"), &found(&[]));
-        assert_eq!((judged.verdict.tier, judged.approved_by_preset), (Tier::Block, false), "{preset:?}");
+        assert_eq!(
+            (judged.verdict.tier, judged.verdict.approved_by_preset),
+            (Tier::Block, None),
+            "{preset:?}"
+        );
     }
 }

@@ -49,6 +49,7 @@ pub(super) fn verdict(tier: Tier, risk: Risk) -> Verdict {
         lease_seconds: 600,
         require_reason: false,
         allow_remember: true,
+        approved_by_preset: None,
     }
 }
 

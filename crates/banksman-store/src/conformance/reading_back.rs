@@ -163,6 +163,7 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         lease_seconds: 602,
         require_reason: true,
         allow_remember: false,
+        approved_by_preset: None,
     };
     let finding = Finding {
         argument: Some("/amount".into()),

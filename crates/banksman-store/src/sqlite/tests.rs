@@ -72,6 +72,7 @@ fn proposed_with(number: u64, tier: Tier, args: &str) -> Transition {
         lease_seconds: 600,
         require_reason: false,
         allow_remember: false,
+        approved_by_preset: None,
     };
     let opening = Opening {
         id: id(number),

@@ -103,6 +103,7 @@ impl Queue {
             lease_seconds: 600,
             require_reason: false,
             allow_remember: false,
+            approved_by_preset: None,
         };
         let assessment = Assessment::of(Vec::new());
         let submission = Arc::new(Submission { digest: action.digest(), action, assessment, verdict });

@@ -9,6 +9,7 @@ pub(crate) mod next;
 pub(crate) mod serve;
 
 pub(crate) mod check;
+pub(crate) mod policy;
 pub(crate) mod rules;
 
 pub(crate) mod pending;
@@ -31,6 +32,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Serve(args) => serve::run(&args, context),
         Command::Check(args) => check::run(&args, context),
         Command::Rules(args) => rules::run(&args, context),
+        Command::Policy(args) => policy::run(&args, context),
         Command::Pending(args) => pending::run(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Approve(args) => approve::run(&args, context),

@@ -5,14 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use anyhow::Context as _;
 use banksman_core::{Kind, Risk};
-use banksman_engine::PolicyTable;
 use banksman_risk::{Catalogue, Example, Rule};
 
 use crate::context::Context;
 use crate::display::{Screen, Tone, Visible, wrap};
 use crate::exit::{Exit, stop};
+use crate::folder::read_policy;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -34,13 +33,7 @@ pub(crate) struct Args {
 pub(super) fn catalogue(policy: Option<&Path>) -> anyhow::Result<Arc<Catalogue>> {
     match policy.filter(|path| !path.as_os_str().is_empty()) {
         None => Ok(Catalogue::builtin()?),
-        Some(path) => {
-            let text = std::fs::read_to_string(path)
-                .with_context(|| format!("cannot read the policy {}", path.display()))?;
-            let table = PolicyTable::parse(&text)
-                .map_err(|error| stop(Exit::Usage, format!("{}: {error}", path.display())))?;
-            Ok(table.catalogue())
-        }
+        Some(path) => Ok(read_policy(path)?.assessor().shared_catalogue()),
     }
 }
 

@@ -94,7 +94,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
         Some(path) => path.clone(),
         None => folder.ensure_policy()?,
     };
-    let policy = read_policy(&policy_path)?;
+    let policy = Arc::new(read_policy(&policy_path)?);
     // Before anything is stored: a start that ends here must not pass for the first one.
     let listener = TcpListener::bind(args.listen)
         .await
@@ -104,7 +104,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let signer = folder.signer()?;
     let engine = Engine::new(
         folder.store()?,
-        Box::new(policy.clone()),
+        Box::new(Arc::clone(&policy)),
         Arc::new(SystemClock),
         signer,
         EngineConfig::default(),

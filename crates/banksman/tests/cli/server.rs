@@ -121,10 +121,10 @@ fn a_policy_that_cannot_be_used_stops_the_start_and_says_where() {
     installation.serve().kill();
     let own = installation.data().join("policy.yaml");
     for (broken, line) in [
-        ("version: 1\ntools:\n  a: {risk: low, tier: maybe}\n", "line 3"),
-        ("version: 1\ndefaults:\n  timeout: soon\n", "line 3"),
-        ("version: 1\n\n\ntols: {}\n", "line 4"),
-        ("version: 1\ntools: {a: {risk: low, tier: auto}\n", "line"),
+        ("version: 1\ntools:\n  a: {risk: low, tier: maybe}\n", ":3:24: "),
+        ("version: 1\ndefaults:\n  timeout: soon\n", ":3:12: "),
+        ("version: 1\n\n\ntols: {}\n", ":4:1: "),
+        ("version: 1\ntools: {a: {risk: low, tier: auto}\n", ".yaml:"),
     ] {
         fs::write(&own, broken).unwrap();
         let given = installation.policy(broken);

@@ -53,6 +53,7 @@ pub(super) fn verdict(tier: Tier, count: u32, roles: &[&str]) -> Verdict {
         lease_seconds: 10,
         require_reason: false,
         allow_remember: false,
+        approved_by_preset: None,
     }
 }
 

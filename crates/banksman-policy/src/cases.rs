@@ -1,0 +1,174 @@
+//! Cases that a policy is tested with, in YAML beside it.
+
+use std::collections::BTreeMap;
+
+use banksman_core::json::CanonicalJson;
+use banksman_core::{Action, Assessment, Finding, Kind, Mode, Risk, Severity, Tier, Timestamp};
+use serde::Deserialize;
+use serde_saphyr::Spanned;
+
+use crate::compile::Policy;
+use crate::facts::Facts;
+use crate::judge::Judgement;
+use crate::load::{PolicyError, Source};
+
+/// A file of cases.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct CasesFile {
+    cases: Vec<Spanned<Case>>,
+}
+
+/// An action, what is true around it, and what is expected.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    name: String,
+    action: ActionDraft,
+    #[serde(default)]
+    facts: FactsDraft,
+    expect: Expectation,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ActionDraft {
+    tool: String,
+    #[serde(default)]
+    kind: Kind,
+    #[serde(default)]
+    args: BTreeMap<String, serde_json::Value>,
+    #[serde(default)]
+    session: Option<String>,
+    #[serde(default)]
+    action_type: Option<String>,
+    #[serde(default)]
+    predicted_severity: Option<Severity>,
+    #[serde(default)]
+    cost_usd: Option<f64>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct FactsDraft {
+    mode: Option<Mode>,
+    agent: Option<String>,
+    /// Findings to assume, by id and level, instead of reading the action.
+    findings: Option<BTreeMap<String, Risk>>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Expectation {
+    tier: Option<Tier>,
+    risk: Option<Risk>,
+    rule: Option<String>,
+    quorum: Option<u32>,
+    roles: Option<Vec<String>>,
+    timeout_seconds: Option<u64>,
+    require_reason: Option<bool>,
+    allow_remember: Option<bool>,
+    matched: Option<Vec<String>>,
+    set_aside: Option<Vec<String>>,
+}
+
+/// How one case went.
+#[derive(Debug, Clone)]
+pub struct CaseResult {
+    /// The case.
+    pub name: String,
+    /// Where it stands: file, line, column.
+    pub place: String,
+    /// What was otherwise than expected; none is good.
+    pub differences: Vec<String>,
+}
+
+impl Policy {
+    /// Runs the cases of a file.
+    ///
+    /// # Errors
+    /// If the file is not one of cases.
+    pub fn run_cases(&self, source: &Source) -> Result<Vec<CaseResult>, PolicyError> {
+        let file: CasesFile = source.read_as()?;
+        file.cases.iter().map(|case| self.run_case(source, case)).collect()
+    }
+
+    fn run_case(&self, source: &Source, case: &Spanned<Case>) -> Result<CaseResult, PolicyError> {
+        let Case { name, action, facts, expect } = &case.value;
+        let action = action.build().map_err(|problem| source.error_at(case, problem))?;
+        let assessment = match &facts.findings {
+            Some(findings) => Assessment::of(
+                findings.iter().map(|(rule, level)| Finding::new(rule.as_str(), *level, "assumed")).collect(),
+            ),
+            None => self.assessor().assess(&action),
+        };
+        let around = Facts {
+            now: Timestamp::default(),
+            mode: facts.mode.unwrap_or(Mode::Production),
+            agent: facts.agent.as_deref().unwrap_or("agent"),
+        };
+        let judged = self.judge(&action, &assessment, &around);
+        let place = source.error_at(case, "").place().to_string();
+        Ok(CaseResult { name: name.clone(), place, differences: expect.differences(&judged) })
+    }
+}
+
+impl ActionDraft {
+    fn build(&self) -> Result<Action, String> {
+        let args = serde_json::to_string(&self.args).map_err(|error| error.to_string())?;
+        let args = CanonicalJson::parse(args.as_bytes()).map_err(|error| error.to_string())?;
+        let mut action = Action::bare(self.tool.as_str(), self.kind, args);
+        action.session.clone_from(&self.session);
+        action.action_type.clone_from(&self.action_type);
+        action.predicted_severity = self.predicted_severity;
+        action.estimate.cost_usd = self.cost_usd;
+        Ok(action)
+    }
+}
+
+impl Expectation {
+    fn differences(&self, judged: &Judgement) -> Vec<String> {
+        let verdict = &judged.verdict;
+        let mut found = Vec::new();
+        let mut differ = |name: &str, wanted: String, got: String| {
+            if wanted != got {
+                found.push(format!("{name}: expected {wanted}, got {got}"));
+            }
+        };
+        if let Some(tier) = self.tier {
+            differ("tier", tier.to_string(), verdict.tier.to_string());
+        }
+        if let Some(risk) = self.risk {
+            differ("risk", risk.to_string(), verdict.risk.to_string());
+        }
+        if let Some(rule) = &self.rule {
+            differ("rule", rule.clone(), verdict.rule.clone());
+        }
+        if let Some(quorum) = self.quorum {
+            differ("quorum", quorum.to_string(), verdict.quorum.count().to_string());
+        }
+        if let Some(roles) = &self.roles {
+            differ("roles", roles.join(", "), verdict.quorum.roles().join(", "));
+        }
+        if let Some(seconds) = self.timeout_seconds {
+            differ("timeout_seconds", seconds.to_string(), verdict.timeout_seconds.to_string());
+        }
+        if let Some(wanted) = self.require_reason {
+            differ("require_reason", wanted.to_string(), verdict.require_reason.to_string());
+        }
+        if let Some(wanted) = self.allow_remember {
+            differ("allow_remember", wanted.to_string(), verdict.allow_remember.to_string());
+        }
+        for wanted in self.matched.iter().flatten() {
+            if !verdict.matched.contains(wanted) {
+                found.push(format!("matched: expected {wanted} among {}", verdict.matched.join(", ")));
+            }
+        }
+        for wanted in self.set_aside.iter().flatten() {
+            if !judged.set_aside.iter().any(|(id, _)| id == wanted) {
+                found.push(format!("set_aside: expected {wanted}, and it was not"));
+            }
+        }
+        found
+    }
+}
