@@ -199,4 +199,11 @@ pub const SIGNALS: &[(&str, &str)] = &[
     ("secret_env", "the environment, which holds secrets, is printed or sent away"),
     ("fork_bomb", "a function that starts itself without end"),
     ("reverse_shell", "a shell is connected to the network"),
+    ("token_sent", "a variable of the environment that is named like a secret is sent away"),
+    ("files_encrypted", "files are read, encrypted and written back, one after the other"),
+    ("endless_growth", "a loop that never ends takes more and more memory"),
+    ("inner_objects", "the insides of Python's objects are used to reach what was kept out of reach"),
+    ("library_changed", "a function of the language or its library is replaced"),
+    ("prototype_changed", "what all JavaScript objects inherit from is changed"),
+    ("unsafe_load", "stored objects are loaded in a way that can run code in them"),
 ];

@@ -85,26 +85,38 @@ impl<'c> Inspection<'c> {
 
     /// Reads code in a language, inside of what is read already or at the outset.
     pub(crate) fn read(&mut self, kind: Code, text: &str, origin: Origin) {
-        let span = origin.span(0..text.len());
-        if text.len() > self.limits.input {
-            self.signal("input_too_long", span);
+        if !self.enter(text.len(), origin.span(0..text.len())) {
             return;
         }
-        if self.depth >= self.limits.depth {
-            self.signal("too_deep", span);
-            return;
-        }
-        if !self.spend(1 + u32::try_from(text.len() / 64).unwrap_or(u32::MAX), span) {
-            return;
-        }
-        self.depth += 1;
         match kind {
             Code::Shell => shell::inspect(self, text, origin),
             Code::Python => python::inspect(self, text, origin),
             Code::Javascript => javascript::inspect(self, text, origin),
             Code::Sql => sql::inspect(self, text, origin),
         }
-        self.depth -= 1;
+        self.leave();
+    }
+
+    /// Goes into a text of this length. `false`: it is too long, too deep or too much, and that was said.
+    pub(crate) fn enter(&mut self, length: usize, span: Span) -> bool {
+        if length > self.limits.input {
+            self.signal("input_too_long", span);
+            return false;
+        }
+        if self.depth >= self.limits.depth {
+            self.signal("too_deep", span);
+            return false;
+        }
+        if !self.spend(1 + u32::try_from(length / 64).unwrap_or(u32::MAX), span) {
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    /// Leaves what was entered.
+    pub(crate) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
     }
 
     fn hit(&mut self, rule: RuleIndex, span: Option<Span>) {
