@@ -1,11 +1,12 @@
 //! Loads rules and proves them: a rule whose examples do not hold is not a rule.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use banksman_core::Kind;
 
-use super::rule::{Example, ProgramSpec, Rule, RuleSet};
+use super::programs::{Misdescribed, Programs};
+use super::rule::{Example, Rule, RuleSet};
 use super::{Catalogue, Clause, Index};
 use crate::Assessor;
 use crate::fact::SIGNALS;
@@ -105,8 +106,8 @@ impl Catalogue {
     }
 
     fn compile(set: RuleSet) -> Result<Self, CatalogueError> {
-        let programs: HashMap<String, ProgramSpec> = set.programs.into_iter().collect();
-        check_programs(&programs)?;
+        let programs =
+            Programs::of(set.programs).map_err(|Misdescribed(name, problem)| meaning(&name, &problem))?;
         let mut seen = HashSet::new();
         for rule in &set.rules {
             check(rule)?;
@@ -141,7 +142,7 @@ fn merge(mut all: RuleSet, own: RuleSet) -> Result<RuleSet, CatalogueError> {
             None => all.rules.push(rule),
         }
     }
-    all.programs.extend::<BTreeMap<_, _>>(own.programs);
+    all.programs.extend(own.programs);
     Ok(all)
 }
 
@@ -167,17 +168,6 @@ fn check(rule: &Rule) -> Result<(), CatalogueError> {
             && !SIGNALS.iter().any(|(known, _)| known == name)
         {
             return Err(meaning(&rule.id, &format!("there is no signal {name:?}")));
-        }
-    }
-    Ok(())
-}
-
-fn check_programs(programs: &HashMap<String, ProgramSpec>) -> Result<(), CatalogueError> {
-    for (name, spec) in programs {
-        if let Some(other) = &spec.like
-            && programs.get(other).is_none_or(|known| known.like.is_some())
-        {
-            return Err(meaning(name, &format!("is like {other:?}, which is not described itself")));
         }
     }
     Ok(())

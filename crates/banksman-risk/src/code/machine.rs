@@ -172,7 +172,7 @@ impl<'i, 'c> Machine<'i, 'c> {
 
     /// Runs code of the same language in the current scope.
     pub(crate) fn run(&mut self, text: &str, span: Span) -> Value {
-        if !self.inspection.enter(text.len(), span) {
+        if !self.inspection.enter(text, Origin::of_span(span)) {
             return Value::UNKNOWN;
         }
         let program = self.dialect.lower(self.inspection, text, Origin::of_span(span));
