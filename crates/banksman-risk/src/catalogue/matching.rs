@@ -122,6 +122,8 @@ impl UrlPattern {
             && (self.host.is_empty() || self.host.iter().any(|pattern| pattern.knows(&target.host)))
             && (self.reach.is_empty() || self.reach.contains(&target.reach))
             && !self.no_reach.contains(&target.reach)
+            && (self.path.is_empty() || self.path.iter().any(|pattern| pattern.knows(&target.path)))
+            && (!self.password || target.password)
     }
 }
 

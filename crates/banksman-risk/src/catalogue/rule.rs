@@ -239,6 +239,12 @@ pub struct UrlPattern {
     /// A host of none of these sorts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_reach: Vec<crate::address::Reach>,
+    /// What is behind the host, query included, known to one of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<TextPattern>,
+    /// A password stands in the URL.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub password: bool,
 }
 
 /// A tool that is called.
