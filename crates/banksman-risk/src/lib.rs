@@ -20,6 +20,7 @@ mod origin;
 pub mod fact;
 
 mod address;
+mod code;
 mod javascript;
 mod path;
 mod python;
