@@ -309,6 +309,14 @@ fn how_a_life_begins() {
     };
     assert_eq!(granted(Tier::Approve), "authorised v1 until 30, tell let_through");
     assert_eq!(granted(Tier::Block), "blocked v1", "no grant lifts a block");
+    let preset = |tier| {
+        let demand = Verdict { approved_by_preset: Some("auto_approve".into()), ..verdict(tier, 1, &[]) };
+        (describe(&opened(demand.clone(), None, &free)), opened(demand, None, &frozen).case.status())
+    };
+    let through = ("authorised v1 until 30, tell let_through".to_owned(), Status::Blocked);
+    assert_eq!(preset(Tier::Approve), through);
+    assert_eq!(preset(Tier::Escalate), through);
+    assert_eq!(preset(Tier::Block).0, "blocked v1", "no preset lifts a block");
     let blocked = opened(verdict(Tier::Block, 1, &[]), None, &free).case;
     for ask in
         [says("ann", Approve), says("ann", Deny), edits("ann", verdict(Tier::Auto, 1, &[])), Ask::Cancel]

@@ -1,5 +1,6 @@
 //! What policies mean, from the outside.
 
+mod docs;
 mod meaning;
 mod mistakes;
 mod strictness;
