@@ -138,30 +138,36 @@ impl Folder {
     }
 }
 
-/// The texts of a policy: a file, or every YAML file right in a folder, in the order of their names.
-pub(crate) fn policy_sources(path: &Path) -> anyhow::Result<Vec<Source>> {
-    let unreadable = |path: &Path, error: &std::io::Error| {
-        stop(Exit::Usage, format!("cannot read the policy {}: {error}", path.display()))
-    };
-    let mut files = vec![path.to_owned()];
-    if path.is_dir() {
-        let entries = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
-        files = entries
-            .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-            .filter(|path| is_yaml(path))
-            .collect();
-        files.sort();
-        if files.is_empty() {
-            return Err(stop(Exit::Usage, format!("there is no policy in {}: no *.yaml", path.display())));
-        }
+/// The files of a policy: itself, or every YAML file right in a folder, in the order of their names.
+pub(crate) fn policy_files(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if !path.is_dir() {
+        return Ok(vec![path.to_owned()]);
     }
-    files
+    let entries = fs::read_dir(path).map_err(|error| unreadable(path, &error))?;
+    let mut files: Vec<PathBuf> = entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| is_yaml(path))
+        .collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(stop(Exit::Usage, format!("there is no policy in {}: no *.yaml", path.display())));
+    }
+    Ok(files)
+}
+
+/// The texts of a policy.
+pub(crate) fn policy_sources(path: &Path) -> anyhow::Result<Vec<Source>> {
+    policy_files(path)?
         .iter()
         .map(|file| {
             let text = fs::read_to_string(file).map_err(|error| unreadable(file, &error))?;
             Ok(Source::new(file.display().to_string(), text))
         })
         .collect()
+}
+
+fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    stop(Exit::Usage, format!("cannot read the policy {}: {error}", path.display()))
 }
 
 /// Cases to test a policy with lie beside it, and are no part of it.

@@ -10,6 +10,7 @@ mod context;
 mod exit;
 
 mod folder;
+mod reload;
 
 mod display;
 mod pretty;

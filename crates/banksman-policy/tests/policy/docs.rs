@@ -34,7 +34,8 @@ fn every_example_loads() {
             }
             continue;
         }
-        let policy = Policy::parse("docs/policy.md", &text).unwrap_or_else(|error| panic!("line {line}: {error}"));
+        let policy =
+            Policy::parse("docs/policy.md", &text).unwrap_or_else(|error| panic!("line {line}: {error}"));
         first.get_or_insert(policy);
     }
 }

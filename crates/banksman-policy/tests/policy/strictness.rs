@@ -71,22 +71,24 @@ fn action() -> impl Strategy<Value = Action> {
     ];
     let severity = prop::option::of(prop::sample::select(Severity::ALL));
     let kind = prop::option::of(prop::sample::select(vec!["fine_tune", "destructive_tool_call", "other"]));
-    (prop::sample::select(vec!["pay", "read"]), args, severity, kind, prop::option::of(0.0..20.0f64)).prop_map(
-        |(tool, args, severity, action_type, cost)| {
+    (prop::sample::select(vec!["pay", "read"]), args, severity, kind, prop::option::of(0.0..20.0f64))
+        .prop_map(|(tool, args, severity, action_type, cost)| {
             let mut action = Action::bare(tool, Kind::Tool, CanonicalJson::parse(args.as_bytes()).unwrap());
             action.predicted_severity = severity;
             action.action_type = action_type.map(Into::into);
             action.estimate.cost_usd = cost;
             action
-        },
-    )
+        })
 }
 
 fn findings() -> impl Strategy<Value = Assessment> {
-    prop::collection::vec((prop::sample::select(vec!["a.one", "a.two", "b.one"]), prop::sample::select(Risk::ALL)), 0..3)
-        .prop_map(|found| {
-            Assessment::of(found.into_iter().map(|(rule, level)| Finding::new(rule, level, "so")).collect())
-        })
+    prop::collection::vec(
+        (prop::sample::select(vec!["a.one", "a.two", "b.one"]), prop::sample::select(Risk::ALL)),
+        0..3,
+    )
+    .prop_map(|found| {
+        Assessment::of(found.into_iter().map(|(rule, level)| Finding::new(rule, level, "so")).collect())
+    })
 }
 
 fn judge(text: &str, action: &Action, assessment: &Assessment, mode: Mode) -> Verdict {

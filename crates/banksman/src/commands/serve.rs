@@ -19,6 +19,7 @@ use tokio::sync::watch;
 use crate::context::Context;
 use crate::exit::{Exit, stop};
 use crate::folder::{Folder, read_policy};
+use crate::reload;
 
 /// How long requests that are under way may take once the server is told to stop. Answering takes milliseconds, and
 /// whoever waits for people is answered at once; this is about those who stopped in the middle of asking.
@@ -110,6 +111,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
         EngineConfig::default(),
     )
     .await?;
+    let (followed, digest) = (policy_path.clone(), policy.digest());
     engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;
     let (stop, stopping) = watch::channel(false);
     let app = App::new(Arc::clone(&engine), Hosts::of(address, &args.allow_host), stopping.clone());
@@ -119,7 +121,8 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let first = if is_first { Some(first_start(&engine, &app, &url).await?) } else { None };
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
 
-    let workers = engine.start_workers(Arc::new(LogSink));
+    let mut workers = engine.start_workers(Arc::new(LogSink));
+    workers.push(tokio::spawn(reload::follow(Arc::clone(&engine), followed, digest)));
     let mut server = tokio::spawn(banksman_http::serve(listener, app, stopping));
     let ended = tokio::select! {
         ended = &mut server => Some(ended),

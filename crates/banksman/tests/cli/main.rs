@@ -9,6 +9,7 @@
 
 mod chance;
 mod installation;
+mod policy;
 mod raw;
 
 mod help;
