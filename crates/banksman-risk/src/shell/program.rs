@@ -37,6 +37,67 @@ pub(super) fn is_shell(name: &str) -> bool {
     )
 }
 
+/// Programs whose operands are words or names, never a command, however much they look like one.
+const TAKES_WORDS: &[&str] = &[
+    "echo",
+    "print",
+    "printf",
+    "man",
+    "info",
+    "tldr",
+    "cheat",
+    "whatis",
+    "apropos",
+    "help",
+    "yes",
+    "seq",
+    "expr",
+    "say",
+    "figlet",
+    "toilet",
+    "cowsay",
+    "logger",
+    "notify-send",
+    "wall",
+    "write",
+    "look",
+    "dict",
+    "units",
+    "bc",
+    "dc",
+    "cal",
+    "history",
+    "fc",
+    "alias",
+    "pgrep",
+    "pidof",
+    "dpkg-query",
+    "rpm",
+    "locate",
+    "mlocate",
+    "plocate",
+    "updatedb",
+    "apt-file",
+    "command-not-found",
+    "shellcheck",
+    "bashate",
+    "shfmt",
+    "explainshell",
+    "wtf",
+    "calc",
+    "numfmt",
+    "tr",
+    "dialog",
+    "whiptail",
+    "zenity",
+    "pandoc",
+    "asciinema",
+    "cc-safety-net",
+    "nah",
+    "tirith",
+    "shellfirm",
+];
+
 impl Invocation {
     /// The program's arguments.
     pub(super) fn arguments(&self) -> &[Field] {
@@ -130,7 +191,7 @@ impl Runner<'_, '_> {
         if let Some(output) = network::run(self, &name, &invocation, &read) {
             return output;
         }
-        if self.inspection.catalogue().program(&name).is_none() {
+        if self.inspection.catalogue().program(&name).is_none() && !TAKES_WORDS.contains(&name.as_str()) {
             self.suspect_wrapper(&invocation);
         }
         stream::output(self, &name, &invocation, read)
