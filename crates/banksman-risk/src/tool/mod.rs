@@ -61,6 +61,16 @@ pub(crate) fn inspect_text(inspection: &mut Inspection<'_>, text: &str) {
     }
 }
 
+/// Reads a text that is a tool call in JSON where something else was expected. Whether it was one.
+pub(crate) fn inspect_misplaced(inspection: &mut Inspection<'_>, text: &str) -> bool {
+    let Ok(call @ Json::Object(_)) = json::parse(text.as_bytes()) else { return false };
+    let name = ["tool", "name"].iter().find_map(|key| call.get(key)?.as_str());
+    let name = name.or_else(|| call.get("route")?.get("kind")?.as_str()).unwrap_or_default();
+    let args = ["args", "arguments", "input", "parameters", "params"].iter().find_map(|key| call.get(key));
+    arguments::inspect(inspection, name, args.unwrap_or(&call));
+    true
+}
+
 /// A place in no text: what is about the action as a whole.
 const NOWHERE: Span = Span { start: 0, end: 0 };
 

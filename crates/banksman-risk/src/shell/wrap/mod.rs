@@ -14,7 +14,7 @@ pub(super) use prefix::is_prefix;
 /// Runs what a wrapper runs; nothing if the program is no wrapper.
 pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) -> Option<Text> {
     match name {
-        "find" | "gfind" | "bfs" => return Some(find::run(runner, name, invocation)),
+        "find" | "gfind" | "bfs" => return Some(find::run(runner, invocation)),
         "fd" | "fdfind" => return find::run_fd(runner, invocation),
         "xargs" | "gxargs" => return Some(xargs::run(runner, invocation)),
         "parallel" | "rush" => return Some(xargs::run_parallel(runner, invocation)),
