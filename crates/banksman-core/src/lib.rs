@@ -32,7 +32,7 @@ mod batch;
 pub mod audit;
 pub mod wire;
 
-pub use action::{Action, ActionError, Estimate, Kind, Severity};
+pub use action::{Action, ActionError, Annotations, Estimate, Kind, Severity};
 pub use assessment::{Assessment, Finding, Span};
 pub use batch::batch_digest;
 pub use case::{Authority, Case, Claim, Decision, Review, State, Status, Submission};

@@ -199,4 +199,12 @@ pub const SIGNALS: &[(&str, &str)] = &[
     ("secret_env", "the environment, which holds secrets, is printed or sent away"),
     ("fork_bomb", "a function that starts itself without end"),
     ("reverse_shell", "a shell is connected to the network"),
+    ("unknown_tool", "a tool of which nothing is known"),
+    ("type_s1", "an action type whose failure Tinman would call S1"),
+    ("type_s2", "an action type that Tinman reviews in production"),
+    ("type_s4", "an action type that Tinman always blocks"),
+    ("predicted_s1", "the agent expects a failure of severity S1"),
+    ("predicted_s2", "the agent expects a failure of severity S2"),
+    ("predicted_s3", "the agent expects a failure of severity S3"),
+    ("predicted_s4", "the agent expects a failure of severity S4"),
 ];

@@ -66,6 +66,27 @@ pub struct Estimate {
     pub duration_ms: Option<u64>,
 }
 
+/// What the server of a tool says of it, by the names of the Model Context Protocol.
+///
+/// Hints of a stranger: they may raise what is thought of an action, never lower it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub struct Annotations {
+    /// It changes nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_only_hint: Option<bool>,
+    /// It may destroy something.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub destructive_hint: Option<bool>,
+    /// Calling it twice does no more than calling it once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idempotent_hint: Option<bool>,
+    /// It deals with the world outside.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open_world_hint: Option<bool>,
+}
+
 /// What an agent wants to do, and everything it says about it.
 ///
 /// Only `tool`, `kind` and `args` execute, and only they are in the digest. The rest is the agent's word:
@@ -135,6 +156,9 @@ pub struct Action {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub checkpoint: Option<CanonicalJson>,
+    /// What the tool's server says of the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
     /// How long the agent is willing to wait; policy may allow less, never more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
@@ -164,6 +188,7 @@ impl Action {
             state_before: None,
             preconditions: None,
             checkpoint: None,
+            annotations: None,
             timeout_seconds: None,
         }
     }

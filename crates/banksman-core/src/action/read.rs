@@ -2,7 +2,7 @@
 //! that say where they are.
 
 use crate::json::{CanonicalJson, Json, Object};
-use crate::{Action, Estimate, Kind};
+use crate::{Action, Annotations, Estimate, Kind};
 
 /// Why a request is not an action, and which member is to blame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -67,6 +67,7 @@ fn read_members(action: &mut Action, members: Object) -> Result<(), ActionError>
                 Json::Bool(flag) => action.reversible = Some(flag),
                 other => return Err(wrong_type(&key, "true or false", &other)),
             },
+            "annotations" => action.annotations = Some(annotations(&value)?),
             "estimate" => action.estimate = estimate(&value)?,
             "affected_systems" => action.affected_systems = systems(&key, &value)?,
             "timeout_seconds" => action.timeout_seconds = Some(timeout(&key, &value)?),
@@ -94,6 +95,7 @@ fn known(key: &str) -> Result<(), ActionError> {
         "action_type",
         "predicted_severity",
         "reversible",
+        "annotations",
         "estimate",
         "affected_systems",
         "timeout_seconds",
@@ -192,6 +194,28 @@ fn estimate(value: &Json) -> Result<Estimate, ActionError> {
     Ok(estimate)
 }
 
+fn annotations(value: &Json) -> Result<Annotations, ActionError> {
+    let Json::Object(members) = value else { return Err(wrong_type("annotations", "an object", value)) };
+    let mut annotations = Annotations::default();
+    for (key, value) in members.iter() {
+        let hint = match key {
+            "readOnlyHint" => &mut annotations.read_only_hint,
+            "destructiveHint" => &mut annotations.destructive_hint,
+            "idempotentHint" => &mut annotations.idempotent_hint,
+            "openWorldHint" => &mut annotations.open_world_hint,
+            // A name for people; the tool's own name is what counts.
+            "title" if matches!(value, Json::String(_) | Json::Null) => continue,
+            _ => return Err(error_at(&format!("annotations/{key}"), "unknown member")),
+        };
+        match value {
+            Json::Bool(flag) => *hint = Some(*flag),
+            Json::Null => {}
+            _ => return Err(error_at(&format!("annotations/{key}"), "expected true or false")),
+        }
+    }
+    Ok(annotations)
+}
+
 fn error_at(path: &str, problem: &str) -> ActionError {
     ActionError {
         pointer: format!("/{}", path.chars().take(96).collect::<String>()),
@@ -245,10 +269,20 @@ mod tests {
             r#"{"tool":"sh","kind":"shell","args":{"command":"ls"},"description":"d","rationale":"r","evidence":[1],
                 "session":"s","thread":"t","task":"k","action_type":"config_change","predicted_severity":"S3",
                 "estimate":{"cost_usd":0.5,"duration_ms":100},"affected_systems":["chat"],"reversible":true,
+                "annotations":{"title":"Shell","readOnlyHint":false,"destructiveHint":true,"idempotentHint":null,"openWorldHint":true},
                 "rollback_plan":"undo","args_schema":{"type":"object"},"state_before":{"a":1},
                 "preconditions":{"order.version":4},"checkpoint":{"n":9007199254740993},"timeout_seconds":60}"#,
         )
         .unwrap();
+        assert_eq!(
+            action.annotations,
+            Some(Annotations {
+                read_only_hint: Some(false),
+                destructive_hint: Some(true),
+                idempotent_hint: None,
+                open_world_hint: Some(true)
+            })
+        );
         let stored = serde_json::to_string(&action).unwrap();
         assert!(stored.contains("9007199254740993"));
         assert_eq!(serde_json::from_str::<Action>(&stored).unwrap(), action);
@@ -286,6 +320,11 @@ mod tests {
                 r#"{"tool":"x","args":{},"estimate":{"cost_usd":"5"}}"#,
                 "/estimate/cost_usd: expected a number",
             ),
+            (
+                r#"{"tool":"x","args":{},"annotations":{"destructiveHint":"false"}}"#,
+                "/annotations/destructiveHint: expected true or false",
+            ),
+            (r#"{"tool":"x","args":{},"annotations":{"safe":true}}"#, "/annotations/safe: unknown member"),
             (
                 r#"{"tool":"x","args":{},"kind":"perl"}"#,
                 "/kind: unknown kind \"perl\": expected one of tool, shell, python, javascript, sql, http, file",

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::CanonicalJson;
 use crate::{
-    ActionId, Assessment, Authority, BatchId, Case, Decision, Digest, Kind, Review, Severity, State, Status,
-    Timestamp, Verdict,
+    ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Kind, Review, Severity,
+    State, Status, Timestamp, Verdict,
 };
 
 /// An action and where it stands.
@@ -114,6 +114,8 @@ pub struct ContextView {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub preconditions: Option<CanonicalJson>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub annotations: Option<Annotations>,
 }
 
 /// What one person said.
@@ -223,6 +225,7 @@ impl From<&Case> for ActionView {
                 args_schema: action.args_schema.clone(),
                 state_before: action.state_before.clone(),
                 preconditions: action.preconditions.clone(),
+                annotations: action.annotations,
             },
             checkpoint: action.checkpoint.clone(),
             batch: case.batch,

@@ -342,6 +342,16 @@ fn reviews() {
     check_stored("review_short", &review(&[], None, None));
 }
 
+/// Came later than the other members, so it has a file of its own.
+#[test]
+fn what_a_server_says_of_its_tool() {
+    let body = r#"{"title":"Refund","readOnlyHint":false,"destructiveHint":true,"idempotentHint":false,"openWorldHint":true}"#;
+    let annotated = format!(r#"{{"tool":"process_refund","args":{{}},"annotations":{body}}}"#);
+    let action = Action::from_json(parse(annotated.as_bytes()).unwrap()).unwrap();
+    assert_eq!(action.digest(), Action { annotations: None, ..action.clone() }.digest());
+    check_stored("action_annotated", &action);
+}
+
 #[test]
 fn a_submission_with_everything() {
     let submission = full_submission();

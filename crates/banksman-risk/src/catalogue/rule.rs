@@ -239,6 +239,12 @@ pub struct UrlPattern {
     /// A host of none of these sorts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_reach: Vec<crate::address::Reach>,
+    /// What is behind the host, query included, known to one of these.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub path: Vec<TextPattern>,
+    /// A password stands in the URL.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub password: bool,
 }
 
 /// A tool that is called.
@@ -251,6 +257,9 @@ pub struct ToolPattern {
     /// A name that has one of these words in it: `delete` is in `delete_user`, `deleteUser` and `user-delete`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub word: Vec<String>,
+    /// Unless one of these words stands before it: in `list_delete_requests` nothing is deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_after: Vec<String>,
     /// One of these hints of its server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hint: Vec<String>,

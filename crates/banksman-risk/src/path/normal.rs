@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::address::decode_percent;
+
 /// The hole of [`Word`](crate::fact::Word), as a byte.
 const HOLE: u8 = 0;
 
@@ -255,28 +257,4 @@ fn under_other_root(path: &str) -> Option<String> {
 fn strip_ignoring_case<'t>(text: &'t str, prefix: &str) -> Option<&'t str> {
     let start = text.get(..prefix.len())?;
     if start.eq_ignore_ascii_case(prefix) { text.get(prefix.len()..) } else { None }
-}
-
-/// Undoes `%2e`; what does not decode to text stays as it is.
-fn decode_percent(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        let digits = after.first_chunk::<2>().filter(|_| *first == b'%').and_then(|pair| {
-            let high = char::from(pair[0]).to_digit(16)?;
-            let low = char::from(pair[1]).to_digit(16)?;
-            u8::try_from(high * 16 + low).ok()
-        });
-        match digits {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).unwrap_or_else(|_| text.to_owned())
 }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use banksman_core::{
-    Action, Assessment, Case, Command, Decision, Estimate, Finding, FreezeId, FreezeScope, GrantId, Kind,
-    Moment, Opening, Outcome, Principal, PrincipalKind, Quorum, Risk, Severity, Status, Submission, Tier,
-    TokenId, Transition, Verdict, open, step,
+    Action, Annotations, Assessment, Case, Command, Decision, Estimate, Finding, FreezeId, FreezeScope,
+    GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum, Risk, Severity, Status,
+    Submission, Tier, TokenId, Transition, Verdict, open, step,
 };
 
 use super::bench::Bench;
@@ -150,6 +150,12 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         state_before: Some(json(r#"{"balance":"899.50"}"#)),
         preconditions: Some(json(r#"{"order.version":4}"#)),
         checkpoint: Some(json(r#""opaque""#)),
+        annotations: Some(Annotations {
+            read_only_hint: Some(false),
+            destructive_hint: Some(true),
+            idempotent_hint: None,
+            open_world_hint: Some(true),
+        }),
         timeout_seconds: Some(1_800),
     };
     let verdict = Verdict {

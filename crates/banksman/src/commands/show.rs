@@ -249,6 +249,9 @@ fn untrusted(sheet: &mut Sheet, action: &ActionView) {
     if let Some(reversible) = context.reversible {
         sheet.field("reversible", if reversible { "yes" } else { "no" });
     }
+    if context.annotations.and_then(|hints| hints.destructive_hint) == Some(true) {
+        sheet.field("hint", "the tool's server calls it destructive");
+    }
     for system in &context.affected_systems {
         sheet.field("touches", system);
     }

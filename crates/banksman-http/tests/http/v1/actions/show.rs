@@ -17,6 +17,7 @@ async fn everything_the_agent_said_is_shown_as_it_said_it() {
         "affected_systems": ["mail"], "reversible": false, "rollback_plan": "none",
         "args_schema": {"type": "object"}, "state_before": {"sent": 0}, "preconditions": {"sent": 0},
         "checkpoint": {"step": 3}, "timeout_seconds": 60,
+        "annotations": {"destructiveHint": true, "openWorldHint": false},
     });
     let proposed = server.propose_as(&server.riley, body.clone()).await;
     let shown = server.show(&server.riley, &proposed).await;
@@ -35,6 +36,7 @@ async fn everything_the_agent_said_is_shown_as_it_said_it() {
         "args_schema",
         "state_before",
         "preconditions",
+        "annotations",
     ] {
         assert_eq!(shown["context"][member], body[member], "{member}");
     }

@@ -1,0 +1,3 @@
+//! What the analyser says, by area.
+
+mod path;
