@@ -13,7 +13,7 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
     let output = match name {
         ":" | "true" | "false" | "return" | "exit" | "break" | "continue" | "test" | "[" | "wait"
         | "jobs" | "fg" | "bg" | "hash" | "type" | "which" | "whence" | "where" | "getopts" | "shopt"
-        | "let" | "times" | "umask" | "help" | "man" | "info" | "tldr" | "whatis" | "apropos"
+        | "let" | "times" | "help" | "man" | "info" | "tldr" | "whatis" | "apropos"
         | "complete" | "compgen" | "bind" | "disown" => {
             match (name, arguments) {
                 // `$(which rm)` runs rm.
@@ -78,7 +78,12 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             }
             Text::default()
         }
+        "umask" => {
+            runner.state_command(invocation);
+            Text::default()
+        }
         "alias" => {
+            runner.state_command(invocation);
             for field in arguments {
                 if let Some((name, value)) = field.text.split_once('=') {
                     let value = Text { text: value.to_owned(), taint: field.taint };
@@ -106,6 +111,7 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             Text::unknown(if prints && bare { Taint::ENVIRONMENT } else { Taint::NONE })
         }
         "unset" => {
+            runner.state_command(invocation);
             for field in arguments {
                 runner.scope.unset(&field.text);
             }
