@@ -55,6 +55,8 @@ pub struct Command<'s> {
     pub args: Vec<Word<'s>>,
     /// Variables that are set for it.
     pub env: Vec<(Cow<'s, str>, Word<'s>)>,
+    /// The working directory that it runs in, where a `cd` made it known.
+    pub base: Option<Cow<'s, str>>,
     /// Where the command stands.
     pub span: Span,
 }

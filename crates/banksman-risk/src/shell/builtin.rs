@@ -74,7 +74,12 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             }
             Text::default()
         }
+        "umask" => {
+            runner.state_command(invocation);
+            Text::default()
+        }
         "alias" => {
+            runner.state_command(invocation);
             for field in arguments {
                 if let Some((name, value)) = field.text.split_once('=') {
                     let value = Text { text: value.to_owned(), taint: field.taint };
@@ -102,6 +107,7 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             Text::unknown(if prints && bare { Taint::ENVIRONMENT } else { Taint::NONE })
         }
         "unset" => {
+            runner.state_command(invocation);
             for field in arguments {
                 runner.scope.unset(&field.text);
             }

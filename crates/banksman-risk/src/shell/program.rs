@@ -304,7 +304,8 @@ impl Runner<'_, '_> {
     /// States that a program runs, with only as many of its words.
     pub(super) fn state_part(&mut self, invocation: &Invocation, count: usize) {
         let fields = invocation.fields.get(..count).unwrap_or(&invocation.fields);
-        if let Some(command) = as_fact(fields, invocation) {
+        if let Some(mut command) = as_fact(fields, invocation) {
+            command.base = self.scope.directory.clone().map(Into::into);
             let span = invocation.span;
             self.inspection.state(&Fact::Command(command), span);
         }
@@ -365,6 +366,7 @@ fn as_fact<'f>(fields: &'f [Field], invocation: &'f Invocation) -> Option<Comman
             .iter()
             .map(|(name, value)| (name.as_str().into(), Word::known(value.text.as_str(), invocation.span)))
             .collect(),
+        base: None,
         span: invocation.span,
     })
 }
