@@ -205,5 +205,6 @@ pub const SIGNALS: &[(&str, &str)] = &[
     ("inner_objects", "the insides of Python's objects are used to reach what was kept out of reach"),
     ("library_changed", "a function of the language or its library is replaced"),
     ("prototype_changed", "what all JavaScript objects inherit from is changed"),
+    ("reduce_defined", "an object is made that runs a function when it is loaded"),
     ("unsafe_load", "stored objects are loaded in a way that can run code in them"),
 ];

@@ -286,8 +286,7 @@ impl Machine<'_, '_> {
 
     /// Python's own insides lead from any object to every other: nobody needs them in a script.
     fn note_escape(&mut self, name: &str, node: &Node) {
-        const INSIDES: [&str; 6] =
-            ["__subclasses__", "__globals__", "__bases__", "__mro__", "__builtins__", "__code__"];
+        const INSIDES: [&str; 5] = ["__subclasses__", "__globals__", "__bases__", "__mro__", "__builtins__"];
         if INSIDES.contains(&name) {
             self.inspection.signal("inner_objects", node.span);
         } else if name == "__proto__" {

@@ -134,6 +134,9 @@ impl Machine<'_, '_> {
                     for decorator in decorators {
                         self.evaluate(decorator);
                     }
+                    if matches!(&**name, "__reduce__" | "__reduce_ex__") {
+                        self.inspection.signal("reduce_defined", function.span);
+                    }
                     let is_static = decorators.iter().any(is_static_method);
                     let method = self.close(function, (!is_static).then(|| this.clone()));
                     self.set_member(id, name, method);

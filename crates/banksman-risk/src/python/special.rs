@@ -76,6 +76,11 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
             machine.inspection.signal("unsafe_load", site.span);
             None
         }
+        name if name.starts_with("git.Repo.git.") || name.starts_with("git.Repo.init.git.") => {
+            let words = ["git", site.method()].map(|word| Value::text(word.replace('_', "-")));
+            machine.run_program(&Value::list(words.into_iter().chain(site.args.iter().cloned()).collect()), site.span);
+            None
+        }
         name if name.starts_with("sh.") && name.matches('.').count() == 1 => {
             let words = std::iter::once(Value::text(site.method())).chain(site.args.iter().cloned());
             machine.run_program(&Value::list(words.collect()), site.span);
