@@ -19,6 +19,8 @@ pub(crate) struct Inspection<'c> {
     hits: Vec<Hit>,
     resources: Vec<String>,
     secrets_read: u32,
+    /// Commands inside commands that are being walked through, over all texts: bounds the stack.
+    pub(crate) nesting: u16,
 }
 
 struct Hit {
@@ -39,6 +41,7 @@ impl<'c> Inspection<'c> {
             hits: Vec::new(),
             resources: Vec::new(),
             secrets_read: 0,
+            nesting: 0,
         }
     }
 
@@ -61,6 +64,16 @@ impl<'c> Inspection<'c> {
         }
         let catalogue = self.catalogue;
         catalogue.judge(fact, &mut |rule| self.hit(rule, Some(span)));
+    }
+
+    /// Something that may happen: it only counts if it would be grave.
+    pub(crate) fn suspect(&mut self, fact: &Fact<'_>, span: Span) {
+        let catalogue = self.catalogue;
+        catalogue.judge(fact, &mut |rule| {
+            if catalogue.rule(rule).level >= Risk::High {
+                self.hit(rule, Some(span));
+            }
+        });
     }
 
     /// A signal at a place.

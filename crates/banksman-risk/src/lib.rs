@@ -34,7 +34,7 @@ mod severity;
 pub use address::Reach;
 pub use assessor::Assessor;
 pub use catalogue::{
-    CallPattern, Catalogue, CatalogueError, Clause, CommandPattern, Example, Examples, Operands, OptionStyle,
+    CallPattern, Catalogue, CatalogueError, Clause, CommandPattern, Disproof, Example, Examples, Operands, OptionStyle,
     PathPattern, ProgramSpec, Rule, RuleSet, StatementPattern, TextPattern, ToolPattern, UrlPattern,
 };
 pub use limits::Limits;

@@ -57,16 +57,21 @@ pub enum CatalogueError {
         /// What is wrong.
         problem: String,
     },
-    /// A rule that its own examples disprove.
-    #[error("rule {rule}: {problem}: {example:?}")]
-    Disproved {
-        /// Which rule.
-        rule: String,
-        /// What the example should have done.
-        problem: &'static str,
-        /// The example.
-        example: String,
-    },
+    /// Rules that their own examples disprove: all of them, so that they can be mended in one go.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Disproved(Vec<Disproof>),
+}
+
+/// A rule that its own example disproves.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rule {rule}: {problem}: {example:?}")]
+pub struct Disproof {
+    /// Which rule.
+    pub rule: String,
+    /// What the example should have done.
+    pub problem: &'static str,
+    /// The example.
+    pub example: String,
 }
 
 impl RuleSet {
@@ -176,22 +181,22 @@ fn check(rule: &Rule) -> Result<(), CatalogueError> {
 /// Runs every example. An example speaks of its own rule only; others may notice it as well.
 fn prove(catalogue: &Arc<Catalogue>) -> Result<(), CatalogueError> {
     let assessor = Assessor::new(Arc::clone(catalogue));
+    let mut disproofs = Vec::new();
     for rule in &catalogue.rules {
-        let noticed = |example: &Example| {
-            let (kind, text) = example.parts(rule.examples.kind);
-            assessor.assess_text(kind, text).findings.iter().any(|finding| finding.rule == rule.id)
-        };
         for (examples, wanted, problem) in [
             (&rule.examples.matches, true, "should have matched"),
             (&rule.examples.differs, false, "should not have matched"),
         ] {
-            if let Some(wrong) = examples.iter().find(|example| noticed(example) != wanted) {
-                let example = wrong.parts(rule.examples.kind).1.to_owned();
-                return Err(CatalogueError::Disproved { rule: rule.id.clone(), problem, example });
+            for example in examples {
+                let (kind, text) = example.parts(rule.examples.kind);
+                let findings = assessor.assess_text(kind, text).findings;
+                if findings.iter().any(|finding| finding.rule == rule.id) != wanted {
+                    disproofs.push(Disproof { rule: rule.id.clone(), problem, example: text.to_owned() });
+                }
             }
         }
     }
-    Ok(())
+    if disproofs.is_empty() { Ok(()) } else { Err(CatalogueError::Disproved(disproofs)) }
 }
 
 impl Example {

@@ -128,10 +128,21 @@ impl UrlPattern {
 }
 
 impl ToolPattern {
+    fn has_word(&self, name: &str) -> bool {
+        let mut suppressed = false;
+        crate::tool::words(name).any(|word| {
+            // `get_and_delete` does both.
+            if matches!(word.as_str(), "and" | "then" | "or") {
+                suppressed = false;
+            }
+            suppressed |= self.not_after.contains(&word);
+            !suppressed && self.word.contains(&word)
+        })
+    }
+
     pub(super) fn knows(&self, tool: &ToolUse<'_>) -> bool {
         (self.name.is_empty() || self.name.iter().any(|pattern| pattern.knows(&tool.name)))
-            && (self.word.is_empty()
-                || crate::tool::words(&tool.name).any(|word| self.word.iter().any(|wanted| *wanted == word)))
+            && (self.word.is_empty() || self.has_word(&tool.name))
             && (self.hint.is_empty()
                 || tool.hints.iter().any(|hint| self.hint.iter().any(|wanted| wanted == hint)))
     }

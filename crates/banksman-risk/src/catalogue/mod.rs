@@ -17,7 +17,7 @@ use crate::path::{Places, normalise};
 use index::{Entry, Index};
 use programs::{Programs, canonical};
 
-pub use load::CatalogueError;
+pub use load::{CatalogueError, Disproof};
 pub(crate) use options::{Arguments, FlagName, Value};
 pub use pattern::TextPattern;
 pub use rule::{

@@ -257,6 +257,9 @@ pub struct ToolPattern {
     /// A name that has one of these words in it: `delete` is in `delete_user`, `deleteUser` and `user-delete`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub word: Vec<String>,
+    /// Unless one of these words stands before it: in `list_delete_requests` nothing is deleted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub not_after: Vec<String>,
     /// One of these hints of its server.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hint: Vec<String>,

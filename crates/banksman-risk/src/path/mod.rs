@@ -124,7 +124,7 @@ pub(crate) const UNSAID: &[Access] = &[Access::Read, Access::Truncate];
 /// What a verb does with a path.
 pub(crate) fn access_named(verb: &str) -> Option<&'static [Access]> {
     Some(match verb.to_ascii_lowercase().as_str() {
-        "read" | "get" | "open" | "view" | "cat" | "load" | "download" | "show" | "fetch" => &[Access::Read],
+        "read" | "get" | "open" | "view" | "cat" | "load" | "show" | "fetch" => &[Access::Read],
         "append" | "create" | "add" | "mkdir" | "touch" => &[Access::Write],
         "write" | "put" | "edit" | "update" | "save" | "overwrite" | "truncate" | "replace" | "modify"
         | "patch" => &[Access::Truncate],

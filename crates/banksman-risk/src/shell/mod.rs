@@ -6,19 +6,27 @@
 
 mod brace;
 mod builtin;
+mod code;
+mod decode;
 mod expand;
+mod network;
 mod parameter;
+mod paths;
 mod program;
 mod redirect;
 mod run;
 mod scope;
+mod stream;
 mod syntax;
 mod value;
+mod wrap;
+
+use value::{Taint, Text};
 
 use crate::inspection::Inspection;
 use crate::origin::Origin;
 
 /// States what a text would do.
 pub(crate) fn inspect(inspection: &mut Inspection<'_>, text: &str, origin: Origin) {
-    run::Runner::new(inspection, origin).text(text);
+    run::Runner::new(inspection, origin).text(text, &Text::unknown(Taint::NONE));
 }

@@ -140,7 +140,7 @@ impl Runner<'_, '_> {
         let to_network = targets.iter().any(|target| is_network(&target.file.text));
         let is_shell = fields
             .first()
-            .is_some_and(|field| super::program::is_shell(super::program::name_of(&field.text)));
+            .is_some_and(|field| super::program::is_shell(&super::program::name_of(&field.text)));
         if to_network && (is_shell || fields.first().is_some_and(|field| field.text == "exec")) {
             self.inspection.signal("reverse_shell", span);
         }

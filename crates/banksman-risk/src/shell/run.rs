@@ -12,7 +12,7 @@ use crate::inspection::Inspection;
 use crate::origin::Origin;
 
 /// Commands inside commands that are followed, over all texts: bounds the stack.
-const NESTING: u16 = 160;
+const NESTING: u16 = 80;
 
 /// Values of a `for` loop that are tried one by one.
 const TRIED: usize = 8;
@@ -28,7 +28,6 @@ pub(super) struct Runner<'i, 'c> {
     pub(super) uncertain: bool,
     /// Whether what runs now runs beside something else: in a pipe or in the background.
     pub(super) beside: bool,
-    pub(super) nesting: u16,
 }
 
 /// A program that is about to run.
@@ -52,12 +51,11 @@ impl<'i, 'c> Runner<'i, 'c> {
             calls: Vec::new(),
             uncertain: false,
             beside: false,
-            nesting: 0,
         }
     }
 
     /// Reads a whole text; its output is what the text would print.
-    pub(super) fn text(&mut self, text: &str) -> Text {
+    pub(super) fn text(&mut self, text: &str, stdin: &Text) -> Text {
         let script = syntax::parse(text);
         let whole = self.origin.span(0..text.len());
         if script.too_deep {
@@ -67,7 +65,7 @@ impl<'i, 'c> Runner<'i, 'c> {
             let span = self.origin.span(at.min(text.len())..text.len());
             self.inspection.signal("shell_syntax", span);
         }
-        self.script(&script, &Text::unknown(Taint::NONE))
+        self.script(&script, stdin)
     }
 
     /// Takes steps of work; when there are none left, everything else is passed over (and the action is high).
@@ -78,12 +76,12 @@ impl<'i, 'c> Runner<'i, 'c> {
 
     pub(super) fn script(&mut self, script: &Script, stdin: &Text) -> Text {
         let mut output = Text::default();
-        if self.nesting >= NESTING {
+        if self.inspection.nesting >= NESTING {
             let at = self.origin.span(0..0);
             self.inspection.signal("too_deep", at);
             return output;
         }
-        self.nesting += 1;
+        self.inspection.nesting += 1;
         for item in &script.items {
             if !self.spend(1) {
                 break;
@@ -91,7 +89,7 @@ impl<'i, 'c> Runner<'i, 'c> {
             let printed = self.item(item, stdin);
             output.append(&printed);
         }
-        self.nesting -= 1;
+        self.inspection.nesting -= 1;
         output
     }
 
@@ -171,7 +169,8 @@ impl<'i, 'c> Runner<'i, 'c> {
                 output
             }
             CommandKind::Function { name, body } => {
-                let function = Function { body: Rc::clone(body), origin: self.origin };
+                let function =
+                    Function { body: Rc::clone(body), origin: self.origin, certain: !self.uncertain };
                 self.scope.define(name, function);
                 Text::default()
             }

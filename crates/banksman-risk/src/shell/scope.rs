@@ -12,6 +12,8 @@ use crate::origin::Origin;
 pub(super) struct Function {
     pub(super) body: Rc<Command>,
     pub(super) origin: Origin,
+    /// Whether it was surely defined; otherwise the program of that name may run as well.
+    pub(super) certain: bool,
 }
 
 /// A variable: one value, or several in an array.
@@ -89,6 +91,17 @@ impl Scope {
                 self.files.insert(key.to_owned(), content);
             }
             None => {}
+        }
+    }
+
+    /// What a shell started from here sees: variables and files, no functions, no aliases.
+    pub(super) fn for_child(&self, positional: Vec<Text>) -> Self {
+        Self {
+            variables: self.variables.clone(),
+            files: self.files.clone(),
+            positional: Some(positional),
+            directory: self.directory.clone(),
+            ..Self::default()
         }
     }
 

@@ -31,6 +31,8 @@ impl Taint {
     pub(super) const ENVIRONMENT: Self = Self(16);
     /// The output of a program.
     pub(super) const OUTPUT: Self = Self(32);
+    /// What a shell prints that takes its commands from its input.
+    pub(super) const SHELL: Self = Self(64);
 
     pub(super) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

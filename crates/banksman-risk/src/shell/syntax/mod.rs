@@ -14,7 +14,8 @@ use std::cell::OnceCell;
 use std::ops::Range;
 use std::rc::Rc;
 
-pub(super) use parser::parse;
+pub(super) use parser::{is_name, parse};
+pub(super) use quoting::ansi_c;
 
 /// Commands in order.
 #[derive(Debug, Default)]

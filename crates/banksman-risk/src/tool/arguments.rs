@@ -1,0 +1,314 @@
+//! What the arguments of a tool are, by their names: code, statements, paths, URLs.
+
+use banksman_core::json::Json;
+
+use super::{patch, state_path, step_into, texts, words};
+use crate::fact::{Access, Word};
+use crate::inspection::{Code, Inspection};
+use crate::origin::Origin;
+use crate::{address, path};
+
+/// How deep objects in objects are looked into.
+const DEPTH: usize = 8;
+
+/// What a tool's name says about what it does with its arguments.
+struct Tool {
+    words: Vec<String>,
+}
+
+impl Tool {
+    fn named(name: &str) -> Self {
+        Self { words: words(name).take(16).collect() }
+    }
+
+    fn has(&self, any: &[&str]) -> bool {
+        self.words.iter().any(|word| any.contains(&word.as_str()))
+    }
+
+    /// What it does with a path, from the first verb in its name that says so.
+    fn accesses(&self, args: &Json) -> &'static [Access] {
+        let first = self.words.iter().find_map(|word| match word.as_str() {
+            // Names and sizes are no content.
+            "list" | "ls" | "stat" | "exists" | "tree" | "info" | "metadata" | "watch" => Some(&[][..]),
+            "search" | "grep" | "find" | "analyze" | "parse" | "summarize" | "upload" | "send" | "attach"
+            | "index" => Some(&[Access::Read][..]),
+            "download" | "export" | "screenshot" | "mkdir" => Some(&[Access::Write][..]),
+            verb => path::access_named(verb),
+        });
+        let recursive = self.has(&["directory", "dir", "folder", "tree", "recursive", "rf"])
+            || matches!(args.get("recursive"), Some(Json::Bool(true)));
+        match first {
+            Some([Access::Delete]) if recursive => &[Access::DeleteTree],
+            Some(accesses) => accesses,
+            None => path::UNSAID,
+        }
+    }
+
+    /// The language of an argument called `code`.
+    fn language(&self, args: &Json) -> Option<Code> {
+        let said =
+            ["language", "lang", "runtime", "interpreter"].iter().find_map(|name| args.get(name)?.as_str());
+        let by_word = |word: &str| match word {
+            "python" | "py" | "python3" | "ipython" | "jupyter" | "notebook" | "pandas" => Some(Code::Python),
+            "javascript" | "js" | "node" | "nodejs" | "deno" | "bun" | "typescript" | "ts" | "evaluate"
+            | "page" | "browser" => Some(Code::Javascript),
+            "bash" | "sh" | "shell" | "zsh" | "terminal" | "cmd" => Some(Code::Shell),
+            "sql" | "postgres" | "postgresql" | "mysql" | "sqlite" | "mssql" | "duckdb" | "snowflake"
+            | "bigquery" => Some(Code::Sql),
+            _ => None,
+        };
+        if let Some(said) = said {
+            return words(said).find_map(|word| by_word(&word));
+        }
+        self.words.iter().find_map(|word| by_word(word)).or_else(|| {
+            // Code that runs in no language that is named is mostly Python.
+            self.has(&["run", "exec", "execute", "eval", "interpreter", "sandbox", "repl"])
+                .then_some(Code::Python)
+        })
+    }
+
+    fn speaks_sql(&self) -> bool {
+        self.has(&[
+            "sql",
+            "db",
+            "database",
+            "postgres",
+            "postgresql",
+            "pg",
+            "mysql",
+            "mariadb",
+            "sqlite",
+            "mssql",
+            "oracle",
+            "snowflake",
+            "bigquery",
+            "redshift",
+            "duckdb",
+            "clickhouse",
+            "supabase",
+            "neon",
+            "databricks",
+            "athena",
+        ])
+    }
+}
+
+/// States what the arguments of a tool would do.
+pub(super) fn inspect(inspection: &mut Inspection<'_>, name: &str, args: &Json) {
+    let tool = Tool::named(name);
+    walk(inspection, &tool, args, "", DEPTH);
+    inspection.enter_argument(None);
+}
+
+/// States what an action of kind `file` would do. `false`: it names no file.
+pub(super) fn inspect_file(inspection: &mut Inspection<'_>, name: &str, args: &Json) -> bool {
+    let operation = ["operation", "action", "op", "access", "method", "mode", "command"];
+    let said = operation.iter().find_map(|name| args.get(name)?.as_str());
+    let tool = Tool::named(said.unwrap_or(name));
+    let Some(members) = args.as_object() else { return false };
+    let mut found = false;
+    for (key, value) in members.iter() {
+        let role = match key {
+            "content" | "contents" | "text" | "data" => continue,
+            _ => Role::of(key, &tool, value, args),
+        };
+        if matches!(role, Some(Role::Path | Role::Source | Role::Destination)) {
+            found = true;
+        }
+        visit(inspection, &tool, args, role, &step_into("", key), value, DEPTH);
+    }
+    inspection.enter_argument(None);
+    found
+}
+
+/// What an argument is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Code(Code),
+    Path,
+    Source,
+    Destination,
+    Url,
+    Patch,
+}
+
+impl Role {
+    fn of(key: &str, tool: &Tool, value: &Json, args: &Json) -> Option<Self> {
+        let words: Vec<String> = words(key).take(8).collect();
+        let joined = words.join("_");
+        let files = || {
+            tool.has(&[
+                "file",
+                "files",
+                "copy",
+                "move",
+                "rename",
+                "directory",
+                "folder",
+                "path",
+                "fs",
+                "link",
+            ])
+        };
+        Some(match joined.as_str() {
+            "command" | "cmd" | "shell" | "bash" | "shell_command" | "command_line" | "cmdline"
+            | "commands" | "argv" => Self::Code(Code::Shell),
+            "script" | "code" | "source_code" | "snippet" | "program" | "expression" | "function" => {
+                let language = match (tool.language(args), joined.as_str()) {
+                    (Some(language), _) => language,
+                    (None, "script") => Code::Shell,
+                    (None, _) => return None,
+                };
+                Self::Code(language)
+            }
+            "python" | "python_code" => Self::Code(Code::Python),
+            "javascript" | "js" | "js_code" => Self::Code(Code::Javascript),
+            "sql" | "sql_query" | "sql_statement" => Self::Code(Code::Sql),
+            "query" | "queries" | "statement" | "statements" | "q"
+                if tool.speaks_sql() || (begins_as_sql(value) && tool.has(&["query", "execute", "run"])) =>
+            {
+                Self::Code(Code::Sql)
+            }
+            "patch" | "diff" | "patch_text" => Self::Patch,
+            "input" if tool.has(&["patch"]) => Self::Patch,
+            "source" | "src" | "from" | "old_path" | "source_path" | "src_path" if files() => Self::Source,
+            "destination" | "dest" | "dst" | "to" | "target" | "new_path" | "destination_path"
+            | "dest_path"
+                if files() =>
+            {
+                Self::Destination
+            }
+            "path" | "paths" | "file" | "files" | "filename" | "filenames" | "file_name" | "filepath"
+            | "file_path" | "file_paths" | "directory" | "dir" | "folder" | "absolute_path"
+            | "relative_path" | "output_path" | "output_file" | "input_file" | "input_path"
+            | "target_file" | "target_path" | "notebook_path" | "attachment" | "attachments" => Self::Path,
+            "url" | "urls" | "uri" | "endpoint" | "href" | "link" | "webhook" | "webhook_url"
+            | "callback_url" | "base_url" | "image_url" | "host" | "hostname" => Self::Url,
+            _ => return None,
+        })
+    }
+}
+
+/// Whether a text begins like a statement.
+fn begins_as_sql(value: &Json) -> bool {
+    const VERBS: &[&str] = &[
+        "select", "insert", "update", "delete", "drop", "alter", "create", "truncate", "with", "grant",
+        "merge", "call", "exec",
+    ];
+    let first = value.as_str().and_then(|text| text.split_whitespace().next()).unwrap_or_default();
+    VERBS.iter().any(|verb| first.eq_ignore_ascii_case(verb))
+}
+
+fn walk(inspection: &mut Inspection<'_>, tool: &Tool, value: &Json, pointer: &str, depth: usize) {
+    let Some(depth) = depth.checked_sub(1) else {
+        inspection.signal("too_deep", super::NOWHERE);
+        return;
+    };
+    match value {
+        Json::Object(members) => {
+            for (key, inner) in members.iter() {
+                let role = Role::of(key, tool, inner, value);
+                visit(inspection, tool, value, role, &step_into(pointer, key), inner, depth);
+            }
+        }
+        Json::Array(items) => {
+            for (at, inner) in items.iter().enumerate() {
+                visit(inspection, tool, value, None, &format!("{pointer}/{at}"), inner, depth);
+            }
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
+    }
+}
+
+fn visit(
+    inspection: &mut Inspection<'_>,
+    tool: &Tool,
+    siblings: &Json,
+    role: Option<Role>,
+    pointer: &str,
+    value: &Json,
+    depth: usize,
+) {
+    if !inspection.spend(1, super::NOWHERE) {
+        return;
+    }
+    if let Some(Role::Code(code)) = role
+        && texts::read_value(inspection, code, siblings, pointer, value)
+    {
+        return;
+    }
+    match value {
+        Json::String(text) => {
+            inspection.enter_argument(Some(pointer.to_owned()));
+            state_text(inspection, tool, siblings, role, text);
+        }
+        Json::Array(items) if role.is_some() => {
+            for (at, item) in items.iter().enumerate().take(256) {
+                if let Some(text) = item.as_str() {
+                    inspection.enter_argument(Some(format!("{pointer}/{at}")));
+                    state_text(inspection, tool, siblings, role, text);
+                } else {
+                    walk(inspection, tool, item, &format!("{pointer}/{at}"), depth);
+                }
+            }
+        }
+        Json::Array(_) | Json::Object(_) => walk(inspection, tool, value, pointer, depth),
+        Json::Null | Json::Bool(_) | Json::Number(_) => {}
+    }
+}
+
+fn state_text(inspection: &mut Inspection<'_>, tool: &Tool, siblings: &Json, role: Option<Role>, text: &str) {
+    let whole = Origin::whole(text).span(0..text.len());
+    match role {
+        Some(Role::Path) => {
+            let accesses = tool.accesses(siblings);
+            state_path(inspection, accesses, text);
+            if accesses == [Access::Read] && tool.has(&["upload", "send", "attach", "share", "publish"]) {
+                inspection.signal("file_sent", whole);
+            }
+        }
+        Some(Role::Source) if tool.has(&["move", "rename"]) => {
+            state_path(inspection, &[Access::Read, Access::Delete], text)
+        }
+        Some(Role::Source) => state_path(inspection, &[Access::Read], text),
+        Some(Role::Destination) => state_path(inspection, &[Access::Truncate], text),
+        Some(Role::Url) => state_url(inspection, tool, siblings, text),
+        Some(Role::Patch) => {
+            patch::files(text, |file, access| {
+                path::state(inspection, access, Word::known(file, whole));
+            });
+        }
+        Some(Role::Code(_)) => {}
+        // A URL is one whatever the argument is called.
+        None => {
+            let is_url = ["http://", "https://", "file://"].iter().any(|scheme| {
+                text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+            });
+            if is_url && !text.contains(char::is_whitespace) {
+                address::state(inspection, None, false, Word::known(text, whole));
+            }
+        }
+    }
+}
+
+fn state_url(inspection: &mut Inspection<'_>, tool: &Tool, siblings: &Json, text: &str) {
+    let by_name = || {
+        let verbs: &[(&str, &str)] = &[
+            ("post", "POST"),
+            ("put", "PUT"),
+            ("patch", "PATCH"),
+            ("delete", "DELETE"),
+            ("upload", "POST"),
+            ("submit", "POST"),
+        ];
+        verbs.iter().find(|(word, _)| tool.has(&[word])).map(|(_, method)| *method)
+    };
+    let method = siblings.get("method").and_then(Json::as_str).or_else(by_name);
+    let body = ["body", "data", "json", "payload", "form"]
+        .iter()
+        .any(|name| siblings.get(name).is_some_and(|value| !matches!(value, Json::Null)));
+    let whole = Origin::whole(text).span(0..text.len());
+    // Nobody sends a body by GET: the method was left to the tool.
+    let method = method.or(if body { Some("POST") } else { None });
+    address::state(inspection, method, body, Word::known(text, whole));
+}
