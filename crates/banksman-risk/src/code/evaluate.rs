@@ -259,6 +259,10 @@ impl Machine<'_, '_> {
                 let module = thing.name.strip_suffix(".__dict__").filter(|module| !module.starts_with('_'));
                 match module {
                     Some(module) => Some(self.attribute(&Value::thing(module), name)),
+                    // Someone else's names: most likely those of the module that is reached for.
+                    None if is_namespace => {
+                        Some(self.lookup(name).or(self.attribute(&Value::thing("os"), name)))
+                    }
                     None => Some(self.lookup(name)),
                 }
             }

@@ -28,8 +28,17 @@ pub(super) fn compute(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
             Some(name) => Value::thing(module(&name)),
             None => Value::thing("\0"),
         }),
-        "String" | "String.raw" | "Object.freeze" | "Array.from" | "Promise.resolve" | "util.promisify"
-        | "structuredClone" | "Promise.all" | "Object.assign" | "Array.of" | "String.prototype.toString" => {
+        "String"
+        | "String.raw"
+        | "Object.freeze"
+        | "Array.from"
+        | "Promise.resolve"
+        | "util.promisify"
+        | "structuredClone"
+        | "Promise.all"
+        | "Object.assign"
+        | "Array.of"
+        | "String.prototype.toString" => {
             site.arg(0).or_else(|| site.keyword(super::expressions::TEMPLATE))?.clone()
         }
         "Object.keys" => {
@@ -38,15 +47,19 @@ pub(super) fn compute(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
         }
         "Object.values" => Value::list(first?.as_map()?.iter().map(|(_, value)| value.clone()).collect()),
         "String.fromCharCode" | "String.fromCodePoint" => decode::characters(&site.args),
-        "parseInt" | "Number" => first?.each(|one| match (&one.what, site.arg(1).and_then(Value::as_number)) {
-            (What::Number(_), _) => one.clone(),
-            (What::Text(digits), radix) => {
-                let radix = radix.and_then(|radix| u32::try_from(radix).ok()).filter(|radix| (2..=36).contains(radix));
-                let digits = i64::from_str_radix(digits.trim(), radix.unwrap_or(10));
-                digits.map_or(Value::UNKNOWN, |number| What::Number(number).into())
-            }
-            _ => Value::UNKNOWN,
-        }),
+        "parseInt" | "Number" => {
+            first?.each(|one| match (&one.what, site.arg(1).and_then(Value::as_number)) {
+                (What::Number(_), _) => one.clone(),
+                (What::Text(digits), radix) => {
+                    let radix = radix
+                        .and_then(|radix| u32::try_from(radix).ok())
+                        .filter(|radix| (2..=36).contains(radix));
+                    let digits = i64::from_str_radix(digits.trim(), radix.unwrap_or(10));
+                    digits.map_or(Value::UNKNOWN, |number| What::Number(number).into())
+                }
+                _ => Value::UNKNOWN,
+            })
+        }
         "atob" => decode::decode(first?, decode::base64),
         "btoa" => first?.each(|one| match one.known_text() {
             Some(text) => Value::text(decode::encode_base64(&text)),
@@ -80,7 +93,9 @@ pub(super) fn compute(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
             let args = site.arg(2).and_then(Value::as_list).map(|list| list.to_vec()).unwrap_or_default();
             machine.call_value(&first?.clone(), None, args, Vec::new(), site.span)
         }
-        "zlib.inflate" | "zlib.gunzip" | "zlib.unzip" | "zlib.brotliDecompress" => decode::decode(first?, |_| None),
+        "zlib.inflate" | "zlib.gunzip" | "zlib.unzip" | "zlib.brotliDecompress" => {
+            decode::decode(first?, |_| None)
+        }
         "crypto.createDecipheriv.update" | "crypto.createDecipher.update" => decode::decode(first?, |_| None),
         "crypto.createCipheriv.update" | "crypto.createCipher.update" | "crypto.publicEncrypt" => {
             let is_file = site.args.iter().any(|value| value.taint.has(Taint::FILE));
@@ -118,7 +133,9 @@ fn text_method(receiver: &Value, text: &Rc<str>, site: &CallSite) -> Value {
         "toLowerCase" | "toLocaleLowerCase" => Some(Value::text(text.to_lowercase())),
         "toUpperCase" | "toLocaleUpperCase" => Some(Value::text(text.to_uppercase())),
         "slice" | "substring" => bounds(number(0), number(1)),
-        "substr" => bounds(number(0), number(0).zip(number(1)).map(|(from, length)| from.saturating_add(length))),
+        "substr" => {
+            bounds(number(0), number(0).zip(number(1)).map(|(from, length)| from.saturating_add(length)))
+        }
         "charAt" | "at" => number(0).and_then(|at| text::character(text, at)),
         "charCodeAt" | "codePointAt" => known.as_deref().and_then(|text| {
             let at = usize::try_from(number(0).unwrap_or(0)).ok()?;
@@ -126,7 +143,8 @@ fn text_method(receiver: &Value, text: &Rc<str>, site: &CallSite) -> Value {
         }),
         "repeat" => number(0).and_then(|times| {
             let times = usize::try_from(times).ok()?;
-            (text.len().checked_mul(times)? <= crate::code::value::TEXT).then(|| Value::text(text.repeat(times)))
+            (text.len().checked_mul(times)? <= crate::code::value::TEXT)
+                .then(|| Value::text(text.repeat(times)))
         }),
         "replace" | "replaceAll" => match (known.as_deref(), argument(0), argument(1)) {
             (Some(text), Some(from), Some(to)) => text::replace(text, &from, &to),

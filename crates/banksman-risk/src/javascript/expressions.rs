@@ -7,7 +7,9 @@ use tree_sitter::Node;
 use super::statements::{block, class};
 use crate::code::decode::unescape;
 use crate::code::parse::{Source, children, integer};
-use crate::code::tree::{self, Argument, Call, Expr, Function, Name, Operator, Parameter, Statement, Takes, Target};
+use crate::code::tree::{
+    self, Argument, Call, Expr, Function, Name, Operator, Parameter, Statement, Takes, Target,
+};
 
 /// The name of the argument that a template is to the function before it.
 pub(super) const TEMPLATE: &str = "`";
@@ -32,9 +34,12 @@ fn all(source: &mut Source<'_>, node: Node<'_>) -> Vec<tree::Node> {
 
 fn lower(source: &mut Source<'_>, node: Node<'_>) -> Expr {
     match node.kind() {
-        "identifier" | "this" | "super" | "import" | "shorthand_property_identifier" | "property_identifier" => {
-            Expr::Name(source.text_of(node).into())
-        }
+        "identifier"
+        | "this"
+        | "super"
+        | "import"
+        | "shorthand_property_identifier"
+        | "property_identifier" => Expr::Name(source.text_of(node).into()),
         "string" => Expr::Text(string(source, node).into()),
         "template_string" => template(source, node),
         "number" => integer(source.text_of(node)).map_or_else(|| Expr::Opaque(Vec::new()), Expr::Number),
@@ -42,7 +47,8 @@ fn lower(source: &mut Source<'_>, node: Node<'_>) -> Expr {
         "false" => Expr::Flag(false),
         "null" | "undefined" => Expr::Nothing,
         "member_expression" => {
-            let name = node.child_by_field_name("property").map(|name| source.text_of(name)).unwrap_or_default();
+            let name =
+                node.child_by_field_name("property").map(|name| source.text_of(name)).unwrap_or_default();
             Expr::Member(child(source, node, "object"), name.trim_start_matches('#').into())
         }
         "subscript_expression" => Expr::Index(child(source, node, "object"), child(source, node, "index")),
@@ -67,7 +73,9 @@ fn lower(source: &mut Source<'_>, node: Node<'_>) -> Expr {
         "sequence_expression" => Expr::Sequence(all(source, node)),
         "array" => Expr::List(all(source, node)),
         "object" => object(source, node),
-        "arrow_function" | "function_expression" | "generator_function" => Expr::Function(function(source, node)),
+        "arrow_function" | "function_expression" | "generator_function" => {
+            Expr::Function(function(source, node))
+        }
         "class" => Expr::Class(class(source, node)),
         "assignment_expression" => {
             let left = node.child_by_field_name("left").map_or(Target::Nowhere, |left| target(source, left));
@@ -137,7 +145,9 @@ fn spine(source: &mut Source<'_>, node: Node<'_>, operator: &str) -> Vec<tree::N
             operands.push(expression(source, right));
         }
         match at.child_by_field_name("left") {
-            Some(left) if left.kind() == "binary_expression" && operator_of(source, left) == operator => at = left,
+            Some(left) if left.kind() == "binary_expression" && operator_of(source, left) == operator => {
+                at = left
+            }
             Some(left) => {
                 operands.push(expression(source, left));
                 break;
@@ -167,7 +177,9 @@ fn object(source: &mut Source<'_>, node: Node<'_>) -> Expr {
                 entries.push((Some(key), expression(source, member)));
             }
             _ => match member.named_child(0) {
-                Some(inner) if member.kind() == "spread_element" => entries.push((None, expression(source, inner))),
+                Some(inner) if member.kind() == "spread_element" => {
+                    entries.push((None, expression(source, inner)))
+                }
                 _ => {}
             },
         }
@@ -249,12 +261,19 @@ fn target_here(source: &mut Source<'_>, node: Node<'_>) -> Target {
     match node.kind() {
         "identifier" | "shorthand_property_identifier_pattern" => Target::Name(source.text_of(node).into()),
         "member_expression" => {
-            let name = node.child_by_field_name("property").map(|name| source.text_of(name)).unwrap_or_default();
+            let name =
+                node.child_by_field_name("property").map(|name| source.text_of(name)).unwrap_or_default();
             Target::Member(*child(source, node, "object"), name.trim_start_matches('#').into())
         }
-        "subscript_expression" => Target::Index(*child(source, node, "object"), *child(source, node, "index")),
-        "array_pattern" => Target::List(children(node).into_iter().map(|child| target(source, child)).collect()),
-        "object_pattern" => Target::Map(children(node).into_iter().filter_map(|part| property(source, part)).collect()),
+        "subscript_expression" => {
+            Target::Index(*child(source, node, "object"), *child(source, node, "index"))
+        }
+        "array_pattern" => {
+            Target::List(children(node).into_iter().map(|child| target(source, child)).collect())
+        }
+        "object_pattern" => {
+            Target::Map(children(node).into_iter().filter_map(|part| property(source, part)).collect())
+        }
         "rest_pattern" => {
             let inner = node.named_child(0).map_or(Target::Nowhere, |inner| target(source, inner));
             Target::Rest(Box::new(inner))
@@ -263,7 +282,9 @@ fn target_here(source: &mut Source<'_>, node: Node<'_>) -> Target {
             let left = node.child_by_field_name("left").map_or(Target::Nowhere, |left| target(source, left));
             Target::Default(Box::new(left), *child(source, node, "right"))
         }
-        "parenthesized_expression" => node.named_child(0).map_or(Target::Nowhere, |inner| target(source, inner)),
+        "parenthesized_expression" => {
+            node.named_child(0).map_or(Target::Nowhere, |inner| target(source, inner))
+        }
         // `for (const x of list)` without its `const`.
         _ => Target::Nowhere,
     }

@@ -69,13 +69,18 @@ pub(super) fn canonical(name: &str) -> Option<String> {
             }
         }
     }
-    for suffix in [".default", ".sync"] {
-        if let Some(shorter) = name.strip_suffix(suffix) {
-            name = shorter.to_owned();
-            changed = true;
-        }
+    // `rimraf.sync(x)` is `rimraf(x)`.
+    let alone = name
+        .strip_suffix(".sync")
+        .filter(|name| matches!(*name, "rimraf" | "del" | "glob" | "child_process.spawn"));
+    if let Some(shorter) = alone.or_else(|| name.strip_suffix(".default")) {
+        name = shorter.to_owned();
+        changed = true;
     }
-    if matches!(&*name, "process.mainModule.require" | "module.require" | "module.constructor._load" | "import") {
+    if matches!(
+        &*name,
+        "process.mainModule.require" | "module.require" | "module.constructor._load" | "import"
+    ) {
         name = "require".to_owned();
         changed = true;
     }
@@ -121,7 +126,9 @@ pub(super) fn variable(name: &str) -> Value {
         "HOME" | "USERPROFILE" => Value::text("~"),
         "PWD" => Value::text("."),
         "TMPDIR" | "TEMP" | "TMP" => Value::text("/tmp"),
-        _ if SECRET.iter().any(|part| name.to_ascii_uppercase().contains(part)) => Value::unknown(Taint::TOKEN),
+        _ if SECRET.iter().any(|part| name.to_ascii_uppercase().contains(part)) => {
+            Value::unknown(Taint::TOKEN)
+        }
         _ => Value::UNKNOWN,
     }
 }

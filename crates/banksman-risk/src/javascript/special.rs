@@ -19,7 +19,8 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
             machine.use_path(access, site.arg(0)?, span);
             None
         }
-        "fs.writeFile" | "fs.appendFile" | "Deno.writeTextFile" | "Deno.writeFile" | "fs.outputFile" | "Bun.write" => {
+        "fs.writeFile" | "fs.appendFile" | "Deno.writeTextFile" | "Deno.writeFile" | "fs.outputFile"
+        | "Bun.write" => {
             let file = site.arg(0).map(|path| path.each(|one| Value::made("fs.open", Some(one.to_text()))));
             let content = site.arg(1).map_or(Taint::NONE, |content| content.taint);
             let listed = site.arg(0).map_or(Taint::NONE, |path| path.taint);
@@ -40,14 +41,19 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
         }
         "fs.readdir" | "glob" | "glob.glob" | "fast-glob" | "globby" => {
             let folder = site.arg(0)?;
-            Some(folder.each(|one| Value::made(Rc::clone(&site.name), Some(one.to_text()))).with(Taint::LISTED))
+            Some(
+                folder
+                    .each(|one| Value::made(Rc::clone(&site.name), Some(one.to_text())))
+                    .with(Taint::LISTED),
+            )
         }
         "child_process.spawn" => {
             let in_shell = site.keyword("shell").is_some_and(|value| value.truth() != Some(false));
             let program = site.arg(0)?.clone();
             let rest = site.arg(1).and_then(Value::as_list).map(|list| list.to_vec()).unwrap_or_default();
             if in_shell {
-                let line = rest.iter().fold(program, |line, word| line.concat(&Value::text(" ")).concat(word));
+                let line =
+                    rest.iter().fold(program, |line, word| line.concat(&Value::text(" ")).concat(word));
                 machine.run_shell(&line, span);
             } else {
                 machine.run_program(&Value::list(std::iter::once(program).chain(rest).collect()), span);
@@ -81,10 +87,11 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
 fn network(machine: &mut Machine<'_, '_>, site: &CallSite, name: &str) -> Option<Value> {
     let span = site.span;
     match name {
-        "fetch" | "axios" | "axios.request" | "http.request" | "request" | "$.ajax" | "superagent" | "undici.fetch"
-        | "axios.create" | "GM_xmlhttpRequest" => {
+        "fetch" | "axios" | "axios.request" | "http.request" | "request" | "$.ajax" | "superagent"
+        | "undici.fetch" | "axios.create" | "GM_xmlhttpRequest" => {
             let method = site.keyword("method").or_else(|| site.keyword("type")).map(Value::to_text);
-            let has_body = ["body", "data", "json", "form"].into_iter().any(|body| site.keyword(body).is_some());
+            let has_body =
+                ["body", "data", "json", "form"].into_iter().any(|body| site.keyword(body).is_some());
             let method = method.as_deref().or(has_body.then_some("POST")).map(str::to_ascii_uppercase);
             let (direction, method) = match method.as_deref() {
                 None | Some("GET") => (Direction::Fetch, "GET"),
@@ -94,7 +101,11 @@ fn network(machine: &mut Machine<'_, '_>, site: &CallSite, name: &str) -> Option
                 Some("DELETE") => (Direction::Send, "DELETE"),
                 Some(_) => (Direction::Send, "POST"),
             };
-            let url = match site.keyword("url").or_else(|| site.keyword("hostname")).or_else(|| site.keyword("host")) {
+            let url = match site
+                .keyword("url")
+                .or_else(|| site.keyword("hostname"))
+                .or_else(|| site.keyword("host"))
+            {
                 Some(url) => url.clone(),
                 None => site.arg(0)?.clone(),
             };
@@ -103,9 +114,15 @@ fn network(machine: &mut Machine<'_, '_>, site: &CallSite, name: &str) -> Option
             Some(Value::made(Rc::from(name), None).with(Taint::NETWORK))
         }
         "XMLHttpRequest.open" => {
-            let is_fetch = site.arg(0).and_then(Value::known_text).is_none_or(|method| method.eq_ignore_ascii_case("get"));
+            let is_fetch = site
+                .arg(0)
+                .and_then(Value::known_text)
+                .is_none_or(|method| method.eq_ignore_ascii_case("get"));
             let direction = if is_fetch { Direction::Fetch } else { Direction::Send };
-            machine.apply(Effect::Url(direction, Some(if is_fetch { "GET" } else { "POST" }), Arg::At(1, "url")), site);
+            machine.apply(
+                Effect::Url(direction, Some(if is_fetch { "GET" } else { "POST" }), Arg::At(1, "url")),
+                site,
+            );
             None
         }
         "net.connect" | "net.createConnection" | "net.Socket.connect" | "tls.connect" | "Deno.connect" => {
@@ -125,8 +142,8 @@ fn by_method(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
     let span = site.span;
     let receiver = site.receiver.as_ref()?;
     match site.method() {
-        "query" | "execute" | "raw" | "exec" | "run" | "prepare" | "$executeRawUnsafe" | "$queryRawUnsafe" | "all"
-        | "unsafe" | "batch" | "$executeRaw" | "$queryRaw" => {
+        "query" | "execute" | "raw" | "exec" | "run" | "prepare" | "$executeRawUnsafe"
+        | "$queryRawUnsafe" | "all" | "unsafe" | "batch" | "$executeRaw" | "$queryRaw" => {
             let sql = site.arg(0).or_else(|| site.keyword(super::expressions::TEMPLATE))?;
             let sql = sql.get("text").or_else(|| sql.get("sql")).unwrap_or(sql).clone();
             machine.run_sql(&sql, span);
@@ -145,7 +162,10 @@ fn by_method(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
             let other = site.arg(0)?;
             let is_socket = |value: &Value| value.taint.has(Taint::SOCKET);
             let is_process = |value: &Value| {
-                value.alternatives().iter().any(|one| one.as_thing().is_some_and(|thing| thing.name.starts_with("child_process.")))
+                value
+                    .alternatives()
+                    .iter()
+                    .any(|one| one.as_thing().is_some_and(|thing| thing.name.starts_with("child_process.")))
             };
             if (is_socket(receiver) && is_process(other)) || (is_process(receiver) && is_socket(other)) {
                 machine.inspection.signal("reverse_shell", span);

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use tree_sitter::Node;
 
-use super::expressions::{expression, function, text_of_key, target};
+use super::expressions::{expression, function, target, text_of_key};
 use crate::code::parse::{Source, children, in_field};
 use crate::code::tree::{self, Class, Expr, Loop, Name, Statement, Target};
 
@@ -70,7 +70,8 @@ fn statement(source: &mut Source<'_>, node: Node<'_>, out: &mut Vec<Statement>) 
                     out.push(Statement::Evaluate(expression(source, condition)));
                 }
                 branches.push(body(source, at, "consequence"));
-                let otherwise = at.child_by_field_name("alternative").and_then(|clause| clause.named_child(0));
+                let otherwise =
+                    at.child_by_field_name("alternative").and_then(|clause| clause.named_child(0));
                 match otherwise {
                     Some(next) if next.kind() == "if_statement" => at = next,
                     Some(next) => {
@@ -99,7 +100,8 @@ fn statement(source: &mut Source<'_>, node: Node<'_>, out: &mut Vec<Statement>) 
                     _ => out.push(Statement::Evaluate(expression(source, start))),
                 }
             }
-            let condition = node.child_by_field_name("condition").filter(|test| test.kind() != "empty_statement");
+            let condition =
+                node.child_by_field_name("condition").filter(|test| test.kind() != "empty_statement");
             let condition = condition.filter(|test| test.is_named());
             let test = condition.map(|test| expression(source, test));
             let mut body_statements = body(source, node, "body");
@@ -195,7 +197,9 @@ fn import(source: &mut Source<'_>, node: Node<'_>, out: &mut Vec<Statement>) {
                 }
                 _ => {
                     for specifier in children(part) {
-                        let field = |field: &str| specifier.child_by_field_name(field).map(|node| source.text_of(node));
+                        let field = |field: &str| {
+                            specifier.child_by_field_name(field).map(|node| source.text_of(node))
+                        };
                         let inner = field("name").unwrap_or_default();
                         let local = field("alias").unwrap_or(inner);
                         names.push((local.into(), format!("{module}.{inner}").into()));
@@ -226,14 +230,22 @@ pub(super) fn class(source: &mut Source<'_>, node: Node<'_>) -> Rc<Class> {
                     let name = member.child_by_field_name("property").map(|name| text_of_key(source, name));
                     if let (Some(name), Some(value)) = (name, member.child_by_field_name("value")) {
                         let value = expression(source, value);
-                        statements.push(Statement::Assign { target: Target::Name(name), value, declares: true });
+                        statements.push(Statement::Assign {
+                            target: Target::Name(name),
+                            value,
+                            declares: true,
+                        });
                     }
                 }
                 _ => statements.extend(body(source, member, "body")),
             }
         }
     });
-    Rc::new(Class { name: name.into(), bases: bases.into_iter().collect::<Vec<tree::Node>>(), body: statements })
+    Rc::new(Class {
+        name: name.into(),
+        bases: bases.into_iter().collect::<Vec<tree::Node>>(),
+        body: statements,
+    })
 }
 
 /// Whether something in a loop's body leaves it.
