@@ -209,6 +209,13 @@ impl Machine<'_, '_> {
             }
             What::Thing(thing) => {
                 let name = Rc::clone(&thing.name);
+                // A JavaScript options object is how arguments are named there.
+                let mut keywords = keywords;
+                if self.dialect.index_is_attribute()
+                    && let Some(options) = args.iter().rev().find_map(Value::as_map)
+                {
+                    keywords.extend(options.iter().cloned());
+                }
                 let site = CallSite { name, receiver: receiver.cloned(), args, keywords, span };
                 self.call_library(&site).with(callee.taint)
             }
@@ -476,7 +483,9 @@ fn describe(value: &Value) -> String {
         What::List(items) if items.is_empty() => "[]".to_owned(),
         What::Nothing => "null".to_owned(),
         // Something from a library is known by its name: `yaml.SafeLoader`.
-        What::Thing(thing) if !thing.made && thing.text.is_none() => thing.name.to_string(),
+        What::Thing(thing) if !thing.made && thing.text.is_none() && thing.name.contains('.') => {
+            thing.name.to_string()
+        }
         _ => value.to_text().to_string(),
     }
 }

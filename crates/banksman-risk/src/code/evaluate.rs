@@ -259,6 +259,10 @@ impl Machine<'_, '_> {
                 let module = thing.name.strip_suffix(".__dict__").filter(|module| !module.starts_with('_'));
                 match module {
                     Some(module) => Some(self.attribute(&Value::thing(module), name)),
+                    // Someone else's names: most likely those of the module that is reached for.
+                    None if is_namespace => {
+                        Some(self.lookup(name).or(self.attribute(&Value::thing("os"), name)))
+                    }
                     None => Some(self.lookup(name)),
                 }
             }
@@ -286,8 +290,7 @@ impl Machine<'_, '_> {
 
     /// Python's own insides lead from any object to every other: nobody needs them in a script.
     fn note_escape(&mut self, name: &str, node: &Node) {
-        const INSIDES: [&str; 6] =
-            ["__subclasses__", "__globals__", "__bases__", "__mro__", "__builtins__", "__code__"];
+        const INSIDES: [&str; 5] = ["__subclasses__", "__globals__", "__bases__", "__mro__", "__builtins__"];
         if INSIDES.contains(&name) {
             self.inspection.signal("inner_objects", node.span);
         } else if name == "__proto__" {

@@ -7,6 +7,7 @@ use banksman_core::Span;
 use super::machine::{ClassId, ClassState, Machine};
 use super::tree::{Class, Function, Loop, Name, Operator, Statement, Target};
 use super::value::{Closure, Taint, Value, What};
+use crate::fact::{Call, Fact, Word};
 use crate::inspection::Code;
 
 /// Elements of a known list that a loop is followed for, one by one.
@@ -56,6 +57,9 @@ impl Machine<'_, '_> {
             Statement::Import(names) => {
                 for (local, full) in names {
                     let full = self.dialect.canonical(full).map_or_else(|| Rc::clone(full), Rc::from);
+                    if self.inside_text > 0 {
+                        self.note_hidden_import(&full);
+                    }
                     // Whatever it was before, from here on it is the module; a fallback import keeps both.
                     self.bind(local, Value::thing(full), true);
                 }
@@ -72,9 +76,11 @@ impl Machine<'_, '_> {
             }
             Statement::Branches(branches) => {
                 self.conditional += 1;
+                self.chosen += 1;
                 for branch in branches {
                     self.execute_nested(branch);
                 }
+                self.chosen -= 1;
                 self.conditional -= 1;
             }
             Statement::Loop(repeated) => self.execute_loop(repeated),
@@ -107,6 +113,20 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// An import inside of a text that is run is as hidden as `__import__`.
+    fn note_hidden_import(&mut self, full: &str) {
+        let module = full.split('.').next().unwrap_or(full);
+        let span = self.inside_span;
+        let call = Call {
+            language: self.dialect.language(),
+            function: "__import__".into(),
+            args: vec![Word::known(module, span)],
+            keywords: Vec::new(),
+            span,
+        };
+        self.inspection.state(&Fact::Call(call), span);
+    }
+
     fn define(&mut self, name: &Name, function: &Rc<Function>) {
         let value = self.close(function, None);
         self.bind(name, value, true);
@@ -134,6 +154,9 @@ impl Machine<'_, '_> {
                     for decorator in decorators {
                         self.evaluate(decorator);
                     }
+                    if matches!(&**name, "__reduce__" | "__reduce_ex__") {
+                        self.inspection.signal("reduce_defined", function.span);
+                    }
                     let is_static = decorators.iter().any(is_static_method);
                     let method = self.close(function, (!is_static).then(|| this.clone()));
                     self.set_member(id, name, method);
@@ -153,6 +176,7 @@ impl Machine<'_, '_> {
             self.evaluate(test);
         }
         self.loops += 1;
+        let chosen_around = std::mem::replace(&mut self.chosen_around, self.chosen);
         self.endless += u32::from(repeated.endless);
         match &repeated.each {
             Some((target, source)) => {
@@ -177,6 +201,7 @@ impl Machine<'_, '_> {
             None => self.execute_maybe(&repeated.body),
         }
         self.endless -= u32::from(repeated.endless);
+        self.chosen_around = chosen_around;
         self.loops -= 1;
     }
 

@@ -388,7 +388,15 @@ fn path_method(text: &Rc<str>, site: &CallSite) -> Option<Value> {
             let stem = text.rsplit_once('.').map_or(&**text, |(stem, _)| stem);
             Some(path(format!("{stem}{}", site.arg(0)?.to_text())))
         }
-        "iterdir" | "glob" | "rglob" => Some(Value::made(Rc::clone(&site.name), Some(Rc::clone(text)))),
+        "iterdir" | "glob" | "rglob" => {
+            // A pattern that chooses is as good as a condition.
+            let pattern = site.arg(0).and_then(Value::known_text);
+            let is_all =
+                pattern.as_deref().is_some_and(|pattern| matches!(pattern, "*" | "**" | "**/*" | "*.*"));
+            let is_walk = is_all && (site.method() == "rglob" || pattern.as_deref() != Some("*"));
+            let name = if is_walk { "pathlib.Path.rglob" } else { "pathlib.Path.iterdir" };
+            Some(Value::made(name, Some(Rc::clone(text))))
+        }
         _ => None,
     }
 }

@@ -23,7 +23,7 @@ use crate::code::parse::{self, Source};
 use crate::code::tree::Statement;
 use crate::code::value::{Thing, Value};
 use crate::fact::Language;
-use crate::inspection::{Code, Inspection};
+use crate::inspection::Inspection;
 use crate::origin::Origin;
 
 thread_local! {
@@ -66,10 +66,6 @@ struct Python;
 impl Dialect for Python {
     fn language(&self) -> Language {
         Language::Python
-    }
-
-    fn code(&self) -> Code {
-        Code::Python
     }
 
     fn lower(&self, inspection: &mut Inspection<'_>, text: &str, origin: Origin) -> Vec<Statement> {

@@ -235,12 +235,11 @@ pub(super) fn element(thing: &Thing, key: Option<&Value>) -> Option<Value> {
                 thing.text.as_deref().map_or_else(|| "\0".to_owned(), |root| format!("{root}\0")),
             );
             let names = Value::list(vec![Value::text("\0").with(Taint::LISTED)]);
-            Value::list(vec![folder.with(Taint::LISTED), names.clone(), names])
+            Value::list(vec![folder.with(Taint::LISTED.and(Taint::WALKED)), names.clone(), names])
         }
         "os.scandir" => Value::made("os.DirEntry", Some(found_below().into())).with(Taint::LISTED),
-        "pathlib.Path.iterdir" | "pathlib.Path.glob" | "pathlib.Path.rglob" => {
-            path(found_below()).with(Taint::LISTED)
-        }
+        "pathlib.Path.iterdir" | "pathlib.Path.glob" => path(found_below()).with(Taint::LISTED),
+        "pathlib.Path.rglob" => path(found_below()).with(Taint::LISTED.and(Taint::WALKED)),
         "glob.glob" | "glob.iglob" => Value::text(thing.text.as_deref().unwrap_or("\0")).with(Taint::LISTED),
         _ => return None,
     })

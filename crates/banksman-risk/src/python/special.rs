@@ -46,6 +46,11 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
                     .with(Taint::LISTED),
             )
         }
+        "urllib.request.urlretrieve" | "wget.download" => {
+            let path = site.either(1, "filename").or_else(|| site.keyword("out"))?;
+            machine.note_written(&path.to_text(), Taint::NETWORK);
+            None
+        }
         "os.chdir" => {
             machine.directory = site.arg(0).and_then(Value::known_text);
             Some(What::Nothing.into())
@@ -74,6 +79,14 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
         }
         "torch.load" if site.keyword("weights_only").and_then(Value::truth) == Some(false) => {
             machine.inspection.signal("unsafe_load", site.span);
+            None
+        }
+        name if name.starts_with("git.Repo.git.") || name.starts_with("git.Repo.init.git.") => {
+            let words = ["git", site.method()].map(|word| Value::text(word.replace('_', "-")));
+            machine.run_program(
+                &Value::list(words.into_iter().chain(site.args.iter().cloned()).collect()),
+                site.span,
+            );
             None
         }
         name if name.starts_with("sh.") && name.matches('.').count() == 1 => {
@@ -211,6 +224,10 @@ fn by_method(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
         | "executesql" => {
             let sql = site.arg(0).or_else(|| site.keyword("sql"))?.clone();
             machine.run_sql(&sql, span);
+            None
+        }
+        "system" | "popen" if site.name.starts_with("ctypes.") => {
+            machine.run_shell(&site.arg(0)?.clone(), span);
             None
         }
         // invoke and fabric hand their tasks a context.
