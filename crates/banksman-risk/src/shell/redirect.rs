@@ -99,7 +99,8 @@ impl Runner<'_, '_> {
         self.path(Access::Read, file, span);
         let secret = if self.inspection.secrets_read() > before { Taint::SECRET } else { Taint::NONE };
         let places = Places::of(&file.text, self.scope.directory.as_deref());
-        let foreign = if places.has_any(&[Place::System, Place::InHome]) { Taint::FOREIGN } else { Taint::NONE };
+        let foreign =
+            if places.has_any(&[Place::System, Place::InHome]) { Taint::FOREIGN } else { Taint::NONE };
         Text::unknown(Taint::FILE | secret | foreign)
     }
 

@@ -1,7 +1,7 @@
 //! Reads tool calls: their names, their hints, and the code, paths and URLs among their arguments.
 
 mod arguments;
-mod patch;
+pub(crate) mod patch;
 mod texts;
 
 use banksman_core::json::{self, Json, Object};

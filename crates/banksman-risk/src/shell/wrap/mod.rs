@@ -35,8 +35,8 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
                 return Some(output);
             }
         }
-        "git" | "tar" | "gtar" | "bsdtar" | "rsync" | "rg" | "sort" | "zip" | "scp" | "sftp" | "man"
-        | "less" | "split" | "ansible" | "tcpdump" | "pip" | "pip3" | "curl" | "wget" | "openssl" => {
+        "git" | "patch" | "tar" | "gtar" | "bsdtar" | "rsync" | "rg" | "sort" | "zip" | "scp" | "sftp"
+        | "man" | "less" | "split" | "ansible" | "tcpdump" | "pip" | "pip3" | "curl" | "wget" | "openssl" => {
             options::run_options(runner, name, invocation);
         }
         _ => {}

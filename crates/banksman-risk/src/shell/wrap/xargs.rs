@@ -224,7 +224,8 @@ pub(super) fn run_parallel(runner: &mut Runner<'_, '_>, invocation: &Invocation)
                 runner.shell(&code, only.origin, Vec::new(), &Text::default(), How::Argument)
             }
             words => {
-                let uses_mark = words.iter().any(|field| all_marks.iter().any(|mark| field.text.contains(mark)));
+                let uses_mark =
+                    words.iter().any(|field| all_marks.iter().any(|mark| field.text.contains(mark)));
                 let mut fields = words.to_vec();
                 for mark in all_marks {
                     fields = fields.iter().map(|field| filled(field, mark, item)).collect();
