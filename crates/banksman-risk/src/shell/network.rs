@@ -219,7 +219,8 @@ fn finish(runner: &mut Runner<'_, '_>, invocation: &Invocation, transfer: Transf
         let path = url.text.split(['?', '#']).next().unwrap_or_default();
         last_name = path.rsplit('/').next().filter(|name| !name.is_empty()).map(|name| url.with_text(name));
     }
-    if outside {
+    // What stays on this machine is only worth a look if it is not the project's own.
+    if outside || transfer.data.has(Taint::FOREIGN | Taint::SECRET) {
         runner.sent(&Text::unknown(transfer.data), invocation.span);
     }
     let content = Text::unknown(Taint::DOWNLOAD | Taint::OUTPUT);
@@ -312,7 +313,7 @@ fn connection(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) 
             let fact = Fact::Url(UrlUse { direction, method: None, url: Word::known(url, at) }, at);
             runner.inspection.state(&fact, at);
         }
-        if !loopback {
+        if !loopback || invocation.stdin.taint.has(Taint::FOREIGN | Taint::SECRET) {
             runner.sent(&invocation.stdin.clone(), span);
         }
     } else if listens {

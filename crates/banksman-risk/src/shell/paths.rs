@@ -45,7 +45,7 @@ impl Runner<'_, '_> {
         // A pattern that is given by an option leaves no pattern among the operands.
         let has_pattern = spec.skip > 0
             && parsed.flags.iter().any(|flag| {
-                ["-e", "--regexp", "-f", "--file", "--expression"]
+                ["-e", "--regexp", "-f", "--file", "--expression", "--files"]
                     .iter()
                     .any(|known| flag.name.is(known, spec.style))
             });

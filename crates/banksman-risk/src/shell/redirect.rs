@@ -6,6 +6,7 @@ use super::run::Runner;
 use super::syntax::{Redirection, RedirectionKind};
 use super::value::{Field, Taint, Text};
 use crate::fact::{Access, Direction, Fact, PathUse, UrlUse};
+use crate::path::{Place, Places};
 
 /// A file that the output goes to.
 #[derive(Debug)]
@@ -97,7 +98,10 @@ impl Runner<'_, '_> {
         let before = self.inspection.secrets_read();
         self.path(Access::Read, file, span);
         let secret = if self.inspection.secrets_read() > before { Taint::SECRET } else { Taint::NONE };
-        Text::unknown(Taint::FILE | secret)
+        let places = Places::of(&file.text, self.scope.directory.as_deref());
+        let foreign =
+            if places.has_any(&[Place::System, Place::InHome]) { Taint::FOREIGN } else { Taint::NONE };
+        Text::unknown(Taint::FILE | secret | foreign)
     }
 
     /// States that a path is used.

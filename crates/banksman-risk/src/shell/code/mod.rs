@@ -311,6 +311,10 @@ fn read(runner: &mut Runner<'_, '_>, language: Language, code: &Text, origin: Or
         Language::Read(language) => {
             let text = code.text.replace(HOLE, "_");
             runner.inspection.read(language, &text, origin);
+            if !text.contains(['(', '"', '\'', '=', ';', '\n']) {
+                // Not the language that it says it is: perhaps meant for a shell.
+                runner.suspect_text(&text, origin);
+            }
         }
         Language::Scripting => scripting::read(runner, &code.text, origin),
     }
