@@ -1,3 +1,5 @@
 //! What the analyser says, by area.
 
 mod path;
+mod shell;
+mod shell_properties;
