@@ -91,7 +91,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         [] => PathBuf::from("../shared/corpora"),
         _ => return Err("usage: bench risk [--corpora DIR]".into()),
     };
-    let assessor = Assessor::new(Catalogue::builtin()?);
+    let assessor = Assessor::new(Catalogue::builtin().map_err(|error| error.to_string())?);
     let mut files: Vec<PathBuf> = std::fs::read_dir(&folder)
         .map_err(|error| format!("{}: {error}; name the folder with --corpora DIR", folder.display()))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))

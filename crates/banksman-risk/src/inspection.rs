@@ -3,9 +3,10 @@
 use banksman_core::{Assessment, Finding, Kind, Risk, Span};
 
 use crate::catalogue::{Catalogue, RuleIndex};
-use crate::fact::Fact;
+use crate::fact::{Access, Fact};
 use crate::limits::Limits;
 use crate::origin::Origin;
+use crate::path::{Place, Places};
 use crate::{javascript, python, shell, sql};
 
 /// One reading of one action. Analysers state facts into it and hand it code in other languages.
@@ -17,6 +18,9 @@ pub(crate) struct Inspection<'c> {
     argument: Option<String>,
     hits: Vec<Hit>,
     resources: Vec<String>,
+    secrets_read: u32,
+    /// Commands inside commands that are being walked through, over all texts: bounds the stack.
+    pub(crate) nesting: u16,
 }
 
 struct Hit {
@@ -36,6 +40,8 @@ impl<'c> Inspection<'c> {
             argument: None,
             hits: Vec::new(),
             resources: Vec::new(),
+            secrets_read: 0,
+            nesting: 0,
         }
     }
 
@@ -50,8 +56,24 @@ impl<'c> Inspection<'c> {
 
     /// Something would happen: the catalogue says what to think of it.
     pub(crate) fn state(&mut self, fact: &Fact<'_>, span: Span) {
+        if let Fact::Path(path) = fact
+            && path.access == Access::Read
+            && Places::of(&path.path.text, path.base.as_deref()).has(Place::Secret)
+        {
+            self.secrets_read = self.secrets_read.saturating_add(1);
+        }
         let catalogue = self.catalogue;
         catalogue.judge(fact, &mut |rule| self.hit(rule, Some(span)));
+    }
+
+    /// Something that may happen: it only counts if it would be grave.
+    pub(crate) fn suspect(&mut self, fact: &Fact<'_>, span: Span) {
+        let catalogue = self.catalogue;
+        catalogue.judge(fact, &mut |rule| {
+            if catalogue.rule(rule).level >= Risk::High {
+                self.hit(rule, Some(span));
+            }
+        });
     }
 
     /// A signal at a place.
@@ -85,26 +107,50 @@ impl<'c> Inspection<'c> {
 
     /// Reads code in a language, inside of what is read already or at the outset.
     pub(crate) fn read(&mut self, kind: Code, text: &str, origin: Origin) {
-        let span = origin.span(0..text.len());
-        if text.len() > self.limits.input {
-            self.signal("input_too_long", span);
+        if !self.enter(text, origin) {
             return;
         }
-        if self.depth >= self.limits.depth {
-            self.signal("too_deep", span);
-            return;
-        }
-        if !self.spend(1 + u32::try_from(text.len() / 64).unwrap_or(u32::MAX), span) {
-            return;
-        }
-        self.depth += 1;
         match kind {
             Code::Shell => shell::inspect(self, text, origin),
             Code::Python => python::inspect(self, text, origin),
             Code::Javascript => javascript::inspect(self, text, origin),
             Code::Sql => sql::inspect(self, text, origin),
         }
-        self.depth -= 1;
+        self.leave();
+    }
+
+    /// Goes into a text, if it may still be read; otherwise the action is high. Whoever goes in has to
+    /// [`leave`](Self::leave).
+    pub(crate) fn enter(&mut self, text: &str, origin: Origin) -> bool {
+        let span = origin.span(0..text.len());
+        if text.len() > self.limits.input {
+            self.signal("input_too_long", span);
+            return false;
+        }
+        if self.depth >= self.limits.depth {
+            self.signal("too_deep", span);
+            return false;
+        }
+        if !self.spend(1 + u32::try_from(text.len() / 64).unwrap_or(u32::MAX), span) {
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    /// Comes out of a text.
+    pub(crate) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Whether anything may still be read.
+    pub(crate) fn has_work_left(&self) -> bool {
+        self.work_left > 0
+    }
+
+    /// How often a file that holds secrets was read so far.
+    pub(crate) fn secrets_read(&self) -> u32 {
+        self.secrets_read
     }
 
     fn hit(&mut self, rule: RuleIndex, span: Option<Span>) {

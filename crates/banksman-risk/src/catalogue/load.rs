@@ -1,11 +1,12 @@
 //! Loads rules and proves them: a rule whose examples do not hold is not a rule.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use banksman_core::Kind;
 
-use super::rule::{Example, ProgramSpec, Rule, RuleSet};
+use super::programs::{Misdescribed, Programs};
+use super::rule::{Example, Rule, RuleSet};
 use super::{Catalogue, Clause, Index};
 use crate::Assessor;
 use crate::fact::SIGNALS;
@@ -32,6 +33,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("addresses.yaml", include_str!("../../rules/addresses.yaml")),
     ("tools.yaml", include_str!("../../rules/tools.yaml")),
     ("programs.yaml", include_str!("../../rules/programs.yaml")),
+    ("programs-services.yaml", include_str!("../../rules/programs-services.yaml")),
 ];
 
 /// Rules that may not be switched off: they notice what could not be read.
@@ -56,16 +58,21 @@ pub enum CatalogueError {
         /// What is wrong.
         problem: String,
     },
-    /// A rule that its own examples disprove.
-    #[error("rule {rule}: {problem}: {example:?}")]
-    Disproved {
-        /// Which rule.
-        rule: String,
-        /// What the example should have done.
-        problem: &'static str,
-        /// The example.
-        example: String,
-    },
+    /// Rules that their own examples disprove: all of them, so that they can be mended in one go.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Disproved(Vec<Disproof>),
+}
+
+/// A rule that its own example disproves.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("rule {rule}: {problem}: {example:?}")]
+pub struct Disproof {
+    /// Which rule.
+    pub rule: String,
+    /// What the example should have done.
+    pub problem: &'static str,
+    /// The example.
+    pub example: String,
 }
 
 impl RuleSet {
@@ -105,8 +112,8 @@ impl Catalogue {
     }
 
     fn compile(set: RuleSet) -> Result<Self, CatalogueError> {
-        let programs: HashMap<String, ProgramSpec> = set.programs.into_iter().collect();
-        check_programs(&programs)?;
+        let programs =
+            Programs::of(set.programs).map_err(|Misdescribed(name, problem)| meaning(&name, &problem))?;
         let mut seen = HashSet::new();
         for rule in &set.rules {
             check(rule)?;
@@ -141,7 +148,7 @@ fn merge(mut all: RuleSet, own: RuleSet) -> Result<RuleSet, CatalogueError> {
             None => all.rules.push(rule),
         }
     }
-    all.programs.extend::<BTreeMap<_, _>>(own.programs);
+    all.programs.extend(own.programs);
     Ok(all)
 }
 
@@ -172,36 +179,25 @@ fn check(rule: &Rule) -> Result<(), CatalogueError> {
     Ok(())
 }
 
-fn check_programs(programs: &HashMap<String, ProgramSpec>) -> Result<(), CatalogueError> {
-    for (name, spec) in programs {
-        if let Some(other) = &spec.like
-            && programs.get(other).is_none_or(|known| known.like.is_some())
-        {
-            return Err(meaning(name, &format!("is like {other:?}, which is not described itself")));
-        }
-    }
-    Ok(())
-}
-
 /// Runs every example. An example speaks of its own rule only; others may notice it as well.
 fn prove(catalogue: &Arc<Catalogue>) -> Result<(), CatalogueError> {
     let assessor = Assessor::new(Arc::clone(catalogue));
+    let mut disproofs = Vec::new();
     for rule in &catalogue.rules {
-        let noticed = |example: &Example| {
-            let (kind, text) = example.parts(rule.examples.kind);
-            assessor.assess_text(kind, text).findings.iter().any(|finding| finding.rule == rule.id)
-        };
         for (examples, wanted, problem) in [
             (&rule.examples.matches, true, "should have matched"),
             (&rule.examples.differs, false, "should not have matched"),
         ] {
-            if let Some(wrong) = examples.iter().find(|example| noticed(example) != wanted) {
-                let example = wrong.parts(rule.examples.kind).1.to_owned();
-                return Err(CatalogueError::Disproved { rule: rule.id.clone(), problem, example });
+            for example in examples {
+                let (kind, text) = example.parts(rule.examples.kind);
+                let findings = assessor.assess_text(kind, text).findings;
+                if findings.iter().any(|finding| finding.rule == rule.id) != wanted {
+                    disproofs.push(Disproof { rule: rule.id.clone(), problem, example: text.to_owned() });
+                }
             }
         }
     }
-    Ok(())
+    if disproofs.is_empty() { Ok(()) } else { Err(CatalogueError::Disproved(disproofs)) }
 }
 
 impl Example {

@@ -10,6 +10,7 @@ use crate::fact::{Call, Command, PathUse, Statement, ToolUse, UrlUse};
 use crate::path::Places;
 
 impl CommandPattern {
+    /// Whether a command is what this is about. That its program is one of those named was asked before.
     pub(super) fn knows(
         &self,
         command: &Command<'_>,
@@ -17,43 +18,61 @@ impl CommandPattern {
         spec: &ProgramSpec,
     ) -> bool {
         let style = spec.style;
-        let given = |flag: &String| arguments.has(flag, style);
         let operand = |patterns: &[TextPattern]| {
             arguments.operands.iter().any(|word| TextPattern::any_knows(patterns, word))
         };
+        let argument =
+            |patterns: &[TextPattern]| command.args.iter().any(|word| TextPattern::any_knows(patterns, word));
+        let places = || {
+            let paths = arguments.operands.iter().skip(spec.skip);
+            paths.map(|word| Places::of(&word.text, command.base.as_deref()))
+        };
         let count = arguments.operands.len();
-        TextPattern::any_knows(&self.program, &command.program)
-            && (self.subcommand.is_empty()
-                || self.subcommand.iter().any(|path| subcommand_is(path, arguments)))
-            && (self.any_flag.is_empty() || self.any_flag.iter().any(given))
-            && self.all_flags.iter().all(|group| group.iter().any(given))
-            && !self.no_flag.iter().any(given)
-            && self.option.iter().all(|(name, patterns)| {
-                arguments.values_of(name, style).any(|value| patterns.iter().any(|p| p.knows(value.text())))
+        (self.subcommand.is_empty() || self.subcommand.iter().any(|path| subcommand_is(path, arguments)))
+            && (self.any_flag.is_empty() || arguments.has_any(&self.any_flag, style))
+            && self.all_flags.iter().all(|group| arguments.has_any(group, style))
+            && !arguments.has_surely(&self.no_flag, style)
+            && self.option.iter().all(|(names, patterns)| {
+                names.split('|').any(|name| {
+                    arguments
+                        .values_of(name, style)
+                        .any(|value| patterns.iter().any(|pattern| pattern.knows(value.text())))
+                })
             })
             && (self.operand.is_empty() || operand(&self.operand))
-            && !(operand(&self.no_operand))
+            && (self.no_operand.is_empty() || !operand(&self.no_operand))
             && self.min_operands.is_none_or(|least| count >= least)
             && self.max_operands.is_none_or(|most| count <= most)
-            && (self.place.is_empty() || places(arguments).any(|found| found.has_any(&self.place)))
-            && (self.place_other_than.is_empty()
-                || places(arguments).any(|found| !found.has_any(&self.place_other_than)))
-            && (self.argument.is_empty()
-                || command.args.iter().any(|word| TextPattern::any_knows(&self.argument, word)))
+            && self.min_after_dashes.is_none_or(|least| arguments.after_dashes >= least)
+            && (self.argument.is_empty() || argument(&self.argument))
+            && (self.no_argument.is_empty() || !argument(&self.no_argument))
             && self.env.iter().all(|(name, patterns)| {
-                command.env.iter().any(|(set, value)| set == name && TextPattern::any_knows(patterns, value))
+                command
+                    .env
+                    .iter()
+                    .any(|(set, value)| glob_knows(name, set) && TextPattern::any_knows(patterns, value))
             })
+            && (self.place.is_empty() || places().any(|found| found.has_any(&self.place)))
+            && (self.place_other_than.is_empty()
+                || places().any(|found| !found.has_any(&self.place_other_than)))
     }
 }
 
-fn places(arguments: &Arguments<'_, '_>) -> impl Iterator<Item = Places> {
-    arguments.operands.iter().map(|word| Places::of(&word.text, None))
+/// Whether `stash drop` is what was called; a `*` stands for anything in one word, `**` for any number of words.
+fn subcommand_is(path: &str, arguments: &Arguments<'_, '_>) -> bool {
+    let called = arguments.subcommand.as_slice();
+    let fits = |path: &str, called: &[&str]| {
+        let mut called = called.iter();
+        path.split(' ').all(|wanted| called.next().is_some_and(|word| word_is(wanted, word)))
+    };
+    match path.strip_prefix("** ") {
+        Some(end) => (0..called.len()).any(|from| called.get(from..).is_some_and(|rest| fits(end, rest))),
+        None => fits(path, called),
+    }
 }
 
-/// Whether `stash drop` is what was called; a `*` stands for one word.
-fn subcommand_is(path: &str, arguments: &Arguments<'_, '_>) -> bool {
-    let mut called = arguments.subcommand.iter();
-    path.split(' ').all(|wanted| called.next().is_some_and(|word| glob_knows(wanted, word)))
+fn word_is(wanted: &str, word: &str) -> bool {
+    if wanted.contains('*') { glob_knows(wanted, word) } else { wanted.eq_ignore_ascii_case(word) }
 }
 
 impl CallPattern {

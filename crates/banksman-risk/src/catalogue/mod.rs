@@ -1,18 +1,23 @@
 //! The rules: loaded from data, proved by their examples, indexed by what they are about.
 
+mod index;
 mod load;
 mod matching;
 mod options;
 mod pattern;
+mod programs;
 mod rule;
 
-use std::collections::HashMap;
+#[cfg(test)]
+mod tests;
 
 use crate::address::Target;
 use crate::fact::Fact;
 use crate::path::{Places, normalise};
+use index::{Entry, Index};
+use programs::{Programs, canonical};
 
-pub use load::CatalogueError;
+pub use load::{CatalogueError, Disproof};
 pub(crate) use options::{Arguments, FlagName, Value};
 pub use pattern::TextPattern;
 pub use rule::{
@@ -27,41 +32,10 @@ pub(crate) struct RuleIndex(u32);
 /// A set of rules, ready to judge.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
-    programs: HashMap<String, ProgramSpec>,
+    programs: Programs,
     rules: Vec<Rule>,
     index: Index,
 }
-
-/// Which clauses are worth asking: those for this program, this function; the rest for every fact of their sort.
-#[derive(Debug, Clone, Default)]
-struct Index {
-    programs: HashMap<Box<str>, Vec<Entry>>,
-    any_program: Vec<Entry>,
-    functions: HashMap<Box<str>, Vec<Entry>>,
-    any_function: Vec<Entry>,
-    statements: Vec<Entry>,
-    paths: Vec<Entry>,
-    urls: Vec<Entry>,
-    tools: Vec<Entry>,
-    signals: HashMap<Box<str>, Vec<Entry>>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Entry {
-    rule: RuleIndex,
-    clause: u32,
-}
-
-static NO_SPEC: ProgramSpec = ProgramSpec {
-    values: Vec::new(),
-    subcommands: 0,
-    style: OptionStyle::Gnu,
-    operands: None,
-    skip: 0,
-    reads: Vec::new(),
-    writes: Vec::new(),
-    like: None,
-};
 
 impl Catalogue {
     /// The rules, in the order of the catalogue.
@@ -78,46 +52,41 @@ impl Catalogue {
         &self.rules[index.0 as usize]
     }
 
-    /// How the arguments of a program are to be read.
+    /// How the arguments of a program, or of a subcommand (`git commit`), are to be read.
     pub(crate) fn program(&self, name: &str) -> Option<&ProgramSpec> {
-        let spec = self.programs.get(name)?;
-        match &spec.like {
-            Some(other) => self.programs.get(other.as_str()),
-            None => Some(spec),
-        }
+        self.programs.get(name)
     }
 
-    /// The arguments of a program, taken apart by what is known of it.
+    /// The arguments of a program, taken apart by what is known of it, and what is known of its subcommand.
     pub(crate) fn arguments<'w, 's>(
         &self,
         program: &str,
         args: &'w [crate::fact::Word<'s>],
     ) -> (&ProgramSpec, Arguments<'w, 's>) {
-        let spec = self.program(program).unwrap_or(&NO_SPEC);
-        let parsed = Arguments::parse(spec, args, |path| {
-            let name = format!("{program} {}", path.join(" "));
-            self.program(&name)
-        });
-        (spec, parsed)
+        let (spec, subcommand) = self.programs.find(program);
+        Arguments::parse(spec, args, subcommand)
     }
 
     /// Tells which rules a fact meets.
     pub(crate) fn judge(&self, fact: &Fact<'_>, hit: &mut dyn FnMut(RuleIndex)) {
         match fact {
             Fact::Command(command) => {
-                let exact = self.index.programs.get(&*command.program.text).map_or(&[][..], Vec::as_slice);
-                if exact.is_empty() && self.index.any_program.is_empty() {
+                let program = canonical(&command.program.text);
+                let mut entries = self.index.programs.find(&program).peekable();
+                if entries.peek().is_none() {
                     return;
                 }
-                let (spec, arguments) = self.arguments(&command.program.text, &command.args);
-                self.ask(exact.iter().chain(&self.index.any_program), hit, |clause| {
+                let (spec, arguments) = self.arguments(&program, &command.args);
+                if arguments.help {
+                    return;
+                }
+                self.ask(entries, hit, |clause| {
                     matches!(clause, Clause::Command(pattern) if pattern.knows(command, &arguments, spec))
                 });
             }
             Fact::Call(call) => {
-                let exact = self.index.functions.get(&*call.function).map_or(&[][..], Vec::as_slice);
                 self.ask(
-                    exact.iter().chain(&self.index.any_function),
+                    self.index.functions.find(&call.function),
                     hit,
                     |clause| matches!(clause, Clause::Call(pattern) if pattern.knows(call)),
                 );
@@ -167,53 +136,6 @@ impl Catalogue {
             if self.rule(entry.rule).when.get(entry.clause as usize).is_some_and(&meets) {
                 hit(entry.rule);
             }
-        }
-    }
-}
-
-impl Index {
-    fn of(rules: &[Rule]) -> Self {
-        let mut index = Self::default();
-        for (at, rule) in (0..).zip(rules) {
-            for (clause_at, clause) in (0..).zip(&rule.when) {
-                index.add(Entry { rule: RuleIndex(at), clause: clause_at }, clause);
-            }
-        }
-        index
-    }
-
-    fn add(&mut self, entry: Entry, clause: &Clause) {
-        match clause {
-            Clause::Command(pattern) => {
-                by_name(&pattern.program, entry, &mut self.programs, &mut self.any_program);
-            }
-            Clause::Call(pattern) => {
-                by_name(&pattern.function, entry, &mut self.functions, &mut self.any_function);
-            }
-            Clause::Statement(_) => self.statements.push(entry),
-            Clause::Path(_) => self.paths.push(entry),
-            Clause::Url(_) => self.urls.push(entry),
-            Clause::Tool(_) => self.tools.push(entry),
-            Clause::Signal(name) => self.signals.entry(name.as_str().into()).or_default().push(entry),
-        }
-    }
-}
-
-/// A clause whose names are all exact is found by any of them; one with a wildcard has to be asked every time.
-fn by_name(
-    names: &[TextPattern],
-    entry: Entry,
-    exact: &mut HashMap<Box<str>, Vec<Entry>>,
-    any: &mut Vec<Entry>,
-) {
-    let all_exact = names.iter().all(|name| matches!(name, TextPattern::Exact(_)));
-    if !all_exact {
-        any.push(entry);
-        return;
-    }
-    for name in names {
-        if let TextPattern::Exact(name) = name {
-            exact.entry(name.clone()).or_default().push(entry);
         }
     }
 }

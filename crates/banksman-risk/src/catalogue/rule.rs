@@ -105,15 +105,16 @@ pub enum Clause {
 
 /// A program that runs.
 ///
-/// Flags are written as the user would: `-f` is also found in `-rf`; `--force` also as `--force=x` and, where the
-/// program takes them, as the abbreviation `--forc`. Operands are what is left of the arguments when options, their
+/// A command that only asks for help is none of these. Flags are written as the user would: `-f` is also found in `-rf`; `--force` also as `--force=x` and, where the
+/// program takes them, as the abbreviation `--forc`; `--no-force` after it takes it back. Operands are what is left of the arguments when options, their
 /// values and subcommands are taken off.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CommandPattern {
     /// One of these programs.
     pub program: Vec<TextPattern>,
-    /// One of these subcommands: `push`, `stash drop`. A `*` stands for one word.
+    /// One of these subcommands: `push`, `stash drop`. A `*` stands for anything in a word; `** delete` is `delete`
+    /// after any number of words.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subcommand: Vec<String>,
     /// At least one of these flags.
@@ -125,7 +126,8 @@ pub struct CommandPattern {
     /// None of these flags.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_flag: Vec<String>,
-    /// Options with values: each of these options, with a value that one of the patterns knows.
+    /// Options with values: each of these options, with a value that one of the patterns knows. Spellings of one
+    /// option are joined: `-X|--request`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub option: BTreeMap<String, Vec<TextPattern>>,
     /// At least one operand that one of these knows.
@@ -140,6 +142,9 @@ pub struct CommandPattern {
     /// At most this many operands.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_operands: Option<usize>,
+    /// At least this many operands behind a `--`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub min_after_dashes: Option<usize>,
     /// At least one operand that is a path to one of these places.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub place: Vec<Place>,
@@ -149,7 +154,10 @@ pub struct CommandPattern {
     /// Any argument at all, as it is written, that one of these knows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub argument: Vec<TextPattern>,
-    /// Variables set for it, each with a value that one of the patterns knows.
+    /// No argument at all that one of these knows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub no_argument: Vec<TextPattern>,
+    /// Variables set for it (`*` stands for anything), each with a value that one of the patterns knows.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, Vec<TextPattern>>,
 }
@@ -282,6 +290,16 @@ pub struct ProgramSpec {
     /// Options whose values are paths that are written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub writes: Vec<String>,
+    /// Options that are followed by a command, up to a `;` or `+` (find).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<String>,
+    /// Options end at the first operand; what follows is another program's (`docker run`, `ssh`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub options_first: bool,
+    /// What makes it only tell how it is used, wherever it stands. If nothing is said: `--help` before any operand,
+    /// `-h`, `-?`, `-V` and `--version` alone.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub help: Vec<String>,
     /// The same as another program: `gsed` as `sed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub like: Option<String>,
@@ -306,6 +324,8 @@ pub enum OptionStyle {
     Plain,
     /// `-delete`, `-auto-approve`: one dash, whole words (find, terraform, java).
     Words,
+    /// `-Recurse`, `-rec`: one dash, whole words, abbreviated at will, without case (PowerShell).
+    Powershell,
     /// `if=`, `of=`: no dashes (dd).
     Assignments,
 }

@@ -1,0 +1,158 @@
+//! What is known of programs: how their arguments are to be read.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+
+use super::OptionStyle;
+use super::rule::ProgramSpec;
+
+/// A program that nothing is known of: read as GNU would.
+pub(super) static UNKNOWN: ProgramSpec = ProgramSpec {
+    values: Vec::new(),
+    subcommands: 0,
+    style: OptionStyle::Gnu,
+    operands: None,
+    skip: 0,
+    reads: Vec::new(),
+    writes: Vec::new(),
+    commands: Vec::new(),
+    options_first: false,
+    help: Vec::new(),
+    like: None,
+};
+
+/// Every program that is described, with its subcommands.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Programs {
+    by_name: HashMap<Box<str>, Program>,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Program {
+    spec: ProgramSpec,
+    /// By the words after the program: `stash`, `container run`.
+    subcommands: HashMap<Box<str>, ProgramSpec>,
+}
+
+/// A program that is described in a way that cannot be: its name, and what is wrong.
+pub(super) struct Misdescribed(pub(super) String, pub(super) String);
+
+impl Programs {
+    pub(super) fn of(described: BTreeMap<String, ProgramSpec>) -> Result<Self, Misdescribed> {
+        let mut by_name: HashMap<Box<str>, Program> = HashMap::new();
+        let mut alike = Vec::new();
+        for (name, spec) in described {
+            match name.split_once(' ') {
+                None if spec.like.is_some() => alike.push((name, spec)),
+                None => by_name.entry(canonical(&name).into()).or_default().spec = spec,
+                Some((program, words)) => {
+                    let program = by_name.entry(canonical(program).into()).or_default();
+                    program.subcommands.insert(words.into(), spec);
+                }
+            }
+        }
+        for program in by_name.values_mut() {
+            for spec in program.subcommands.values_mut() {
+                spec.inherit(&program.spec);
+            }
+        }
+        for (name, spec) in alike {
+            let other = spec.like.unwrap_or_default();
+            let Some(program) = by_name.get(&*canonical(&other)).cloned() else {
+                return Err(Misdescribed(name, format!("is like {other:?}, which is not described itself")));
+            };
+            by_name.insert(canonical(&name).into(), program);
+        }
+        Ok(Self { by_name })
+    }
+
+    /// What is known of a program, or of a subcommand (`git commit`).
+    pub(super) fn get(&self, name: &str) -> Option<&ProgramSpec> {
+        match name.split_once(' ') {
+            None => self.by_name.get(&*canonical(name)).map(|program| &program.spec),
+            Some((program, words)) => self.by_name.get(&*canonical(program))?.subcommands.get(words),
+        }
+    }
+
+    /// What is known of a program, and a way to ask for its subcommands.
+    pub(super) fn find<'p>(
+        &'p self,
+        name: &str,
+    ) -> (&'p ProgramSpec, impl Fn(&[&str]) -> Option<&'p ProgramSpec> + use<'p>) {
+        let program = self.by_name.get(&*canonical(name));
+        let subcommand = move |words: &[&str]| {
+            let known = &program?.subcommands;
+            match words {
+                [] => None,
+                [word] => known.get(*word),
+                several => known.get(several.join(" ").as_str()),
+            }
+        };
+        (program.map_or(&UNKNOWN, |program| &program.spec), subcommand)
+    }
+}
+
+impl ProgramSpec {
+    /// A subcommand spells options as its program does, unless it says otherwise.
+    fn inherit(&mut self, program: &Self) {
+        if self.style == OptionStyle::default() {
+            self.style = program.style;
+        }
+        if self.help.is_empty() {
+            self.help.clone_from(&program.help);
+        }
+    }
+}
+
+/// The name by which a program is known: `GIT.EXE` runs `git` wherever file names have no case.
+pub(super) fn canonical(name: &str) -> Cow<'_, str> {
+    let stem = match name.len().checked_sub(4).and_then(|at| name.split_at_checked(at)) {
+        Some((stem, ending)) if ending.eq_ignore_ascii_case(".exe") => stem,
+        _ => name,
+    };
+    if stem.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        Cow::Owned(stem.to_ascii_lowercase())
+    } else {
+        Cow::Borrowed(stem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn programs(text: &str) -> Result<Programs, String> {
+        let described: BTreeMap<String, ProgramSpec> = serde_saphyr::from_str(text).unwrap();
+        Programs::of(described).map_err(|Misdescribed(name, problem)| format!("{name} {problem}"))
+    }
+
+    #[test]
+    fn names_have_no_case_and_no_ending() {
+        for (given, known) in
+            [("git", "git"), ("GIT.EXE", "git"), ("Git.exe", "git"), (".exe", ""), ("é", "é")]
+        {
+            assert_eq!(canonical(given), known);
+        }
+    }
+
+    #[test]
+    fn subcommands_inherit_how_options_are_spelled() {
+        let programs = programs("{tf: {style: words, help: [-help]}, tf state: {values: [-x]}}").unwrap();
+        let state = programs.get("tf state").unwrap();
+        assert_eq!((state.style, state.help.len(), state.values.len()), (OptionStyle::Words, 1, 1));
+    }
+
+    #[test]
+    fn a_program_like_another_has_its_subcommands() {
+        let programs =
+            programs("{docker: {subcommands: 1}, docker run: {values: [-v]}, podman: {like: docker}}")
+                .unwrap();
+        assert_eq!(programs.get("podman run").unwrap().values, ["-v"]);
+    }
+
+    #[test]
+    fn a_program_cannot_be_like_one_that_is_not_described() {
+        let problem = programs("{a: {like: b}, b: {like: c}}").unwrap_err();
+        assert!(problem.contains("is not described itself"), "{problem}");
+    }
+}

@@ -1,0 +1,276 @@
+//! Walks through a script as the shell would.
+
+use std::rc::Rc;
+
+use banksman_core::Span;
+
+use super::redirect::Target;
+use super::scope::{Function, Scope, Variable};
+use super::syntax::{self, Assignment, Command, CommandKind, Item, Link, Part, Script};
+use super::value::{Field, Taint, Text};
+use crate::inspection::Inspection;
+use crate::origin::Origin;
+
+/// Commands inside commands that are followed, over all texts: bounds the stack.
+const NESTING: u16 = 80;
+
+/// Values of a `for` loop that are tried one by one.
+const TRIED: usize = 8;
+
+/// A walk through one script, and the scripts inside it.
+pub(super) struct Runner<'i, 'c> {
+    pub(super) inspection: &'i mut Inspection<'c>,
+    pub(super) scope: Scope,
+    pub(super) origin: Origin,
+    /// Names of the functions that are being run.
+    pub(super) calls: Vec<String>,
+    /// Whether what runs now may also not run.
+    pub(super) uncertain: bool,
+    /// Whether what runs now runs beside something else: in a pipe or in the background.
+    pub(super) beside: bool,
+}
+
+/// A program that is about to run.
+#[derive(Debug, Clone)]
+pub(super) struct Invocation {
+    /// The program and its arguments.
+    pub(super) fields: Vec<Field>,
+    /// Variables that are set for it.
+    pub(super) env: Vec<(String, Text)>,
+    /// What it reads from its standard input.
+    pub(super) stdin: Text,
+    pub(super) span: Span,
+}
+
+impl<'i, 'c> Runner<'i, 'c> {
+    pub(super) fn new(inspection: &'i mut Inspection<'c>, origin: Origin) -> Self {
+        Self {
+            inspection,
+            scope: Scope::default(),
+            origin,
+            calls: Vec::new(),
+            uncertain: false,
+            beside: false,
+        }
+    }
+
+    /// Reads a whole text; its output is what the text would print.
+    pub(super) fn text(&mut self, text: &str, stdin: &Text) -> Text {
+        let script = syntax::parse(text);
+        let whole = self.origin.span(0..text.len());
+        if script.too_deep {
+            self.inspection.signal("too_deep", whole);
+        }
+        if let Some(at) = script.broken {
+            let span = self.origin.span(at.min(text.len())..text.len());
+            self.inspection.signal("shell_syntax", span);
+        }
+        self.script(&script, stdin)
+    }
+
+    /// Takes steps of work; when there are none left, everything else is passed over (and the action is high).
+    pub(super) fn spend(&mut self, steps: usize) -> bool {
+        let at = self.origin.span(0..0);
+        self.inspection.has_work_left() && self.inspection.spend(u32::try_from(steps).unwrap_or(u32::MAX), at)
+    }
+
+    pub(super) fn script(&mut self, script: &Script, stdin: &Text) -> Text {
+        let mut output = Text::default();
+        if self.inspection.nesting >= NESTING {
+            let at = self.origin.span(0..0);
+            self.inspection.signal("too_deep", at);
+            return output;
+        }
+        self.inspection.nesting += 1;
+        for item in &script.items {
+            if !self.spend(1) {
+                break;
+            }
+            let printed = self.item(item, stdin);
+            output.append(&printed);
+        }
+        self.inspection.nesting -= 1;
+        output
+    }
+
+    /// Runs a script on a copy of what is set up.
+    pub(super) fn subshell(&mut self, script: &Script, stdin: Text) -> Text {
+        let outer = self.scope.clone();
+        let output = self.script(script, &stdin);
+        self.scope.restore_keeping_files(outer);
+        output
+    }
+
+    /// Runs something that may also not run.
+    fn perhaps<T>(&mut self, run: impl FnOnce(&mut Self) -> T) -> T {
+        let outer = std::mem::replace(&mut self.uncertain, true);
+        let result = run(self);
+        self.uncertain = outer;
+        result
+    }
+
+    fn item(&mut self, item: &Item, stdin: &Text) -> Text {
+        let outer_beside = self.beside;
+        self.beside |= item.background || item.commands.len() > 1;
+        let output = match item.link {
+            // `x && y`: y usually runs, and a script that goes on relies on it.
+            Link::Always | Link::And => self.pipeline(item, stdin),
+            Link::Or => self.perhaps(|runner| runner.pipeline(item, stdin)),
+        };
+        self.beside = outer_beside;
+        output
+    }
+
+    fn pipeline(&mut self, item: &Item, stdin: &Text) -> Text {
+        if let [command] = item.commands.as_slice() {
+            return self.command(command, stdin);
+        }
+        // Each command of a pipe runs in a shell of its own; only files outlive it.
+        let outer = self.scope.clone();
+        let mut stream = stdin.clone();
+        for command in &item.commands {
+            stream = self.command(command, &stream);
+        }
+        self.scope.restore_keeping_files(outer);
+        stream
+    }
+
+    pub(super) fn command(&mut self, command: &Command, stdin: &Text) -> Text {
+        let redirected = self.redirections(&command.redirections);
+        let input = redirected.stdin.as_ref().unwrap_or(stdin);
+        let output = match &command.kind {
+            CommandKind::Simple { assignments, words } => {
+                self.simple(command, assignments, words, input, &redirected.targets)
+            }
+            CommandKind::Group(script) => self.script(script, input),
+            CommandKind::Subshell(script) => self.subshell(script, input.clone()),
+            CommandKind::If { branches, otherwise } => self.branches(branches, otherwise.as_ref(), input),
+            CommandKind::Loop { condition, body } => {
+                let mut output = self.script(condition, input);
+                let printed = self.perhaps(|runner| runner.script(body, input));
+                output.append(&printed);
+                output
+            }
+            CommandKind::For { name, values, body } => self.for_loop(name, values.as_deref(), body, input),
+            CommandKind::Count { header, body } => {
+                self.text_of(&header.parts);
+                self.perhaps(|runner| runner.script(body, input))
+            }
+            CommandKind::Case { subject, arms } => {
+                self.text_of(&subject.parts);
+                let mut output = Text::default();
+                for (patterns, body) in arms {
+                    for pattern in patterns {
+                        self.text_of(&pattern.parts);
+                    }
+                    let printed = self.perhaps(|runner| runner.script(body, input));
+                    output.append(&printed);
+                }
+                output
+            }
+            CommandKind::Function { name, body } => {
+                let function =
+                    Function { body: Rc::clone(body), origin: self.origin, certain: !self.uncertain };
+                self.scope.define(name, function);
+                Text::default()
+            }
+            CommandKind::Test(words) => {
+                for word in words {
+                    self.text_of(&word.parts);
+                }
+                Text::default()
+            }
+        };
+        self.deliver(output, &redirected.targets)
+    }
+
+    fn branches(&mut self, branches: &[(Script, Script)], otherwise: Option<&Script>, input: &Text) -> Text {
+        let mut output = Text::default();
+        for (condition, body) in branches {
+            let printed = self.script(condition, input);
+            output.append(&printed);
+            let printed = self.perhaps(|runner| runner.script(body, input));
+            output.append(&printed);
+        }
+        if let Some(body) = otherwise {
+            let printed = self.perhaps(|runner| runner.script(body, input));
+            output.append(&printed);
+        }
+        output
+    }
+
+    fn for_loop(&mut self, name: &str, values: Option<&[syntax::Word]>, body: &Script, input: &Text) -> Text {
+        let mut values: Vec<Text> = match values {
+            Some(words) => self.fields(words).iter().map(Field::as_text).collect(),
+            None => self.scope.positional.clone().unwrap_or_else(|| vec![Text::unknown(Taint::NONE)]),
+        };
+        if values.len() > TRIED {
+            let taint = values.iter().fold(Taint::NONE, |taint, value| taint | value.taint);
+            values.truncate(TRIED);
+            values.push(Text::unknown(taint));
+        }
+        let mut output = Text::default();
+        for value in values {
+            self.scope.set(name, Variable::One(value), true);
+            let printed = self.perhaps(|runner| runner.script(body, input));
+            output.append(&printed);
+        }
+        output
+    }
+
+    fn simple(
+        &mut self,
+        command: &Command,
+        assignments: &[Assignment],
+        words: &[syntax::Word],
+        input: &Text,
+        targets: &[Target],
+    ) -> Text {
+        let fields = self.fields(words);
+        let mut env = self.scope.exported.clone();
+        for assignment in assignments {
+            let value = self.assigned(assignment);
+            if fields.is_empty() {
+                self.scope.set(&assignment.name, value, !self.uncertain);
+            } else {
+                env.push((assignment.name.clone(), super::expand::join(&value)));
+            }
+        }
+        if fields.is_empty() {
+            // `> file` alone, or `$(...)` that printed nothing.
+            return Text::default();
+        }
+        let span = self.origin.span(command.range.clone());
+        self.connects(&fields, targets, input, span);
+        self.invoke(Invocation { fields, env, stdin: input.clone(), span })
+    }
+
+    /// The value that an assignment gives.
+    fn assigned(&mut self, assignment: &Assignment) -> Variable {
+        let value = match assignment.value.parts.as_slice() {
+            [Part::Array(words)] => Variable::Many(self.fields(words).iter().map(Field::as_text).collect()),
+            _ => {
+                let field = self.value(&assignment.value);
+                Variable::One(field.as_text())
+            }
+        };
+        if assignment.indexed {
+            return Variable::One(Text::unknown(value.taint()));
+        }
+        if !assignment.append {
+            return value;
+        }
+        match (self.scope.variable(&assignment.name).cloned(), value) {
+            (Some(Variable::Many(mut before)), Variable::Many(more)) => {
+                before.extend(more);
+                Variable::Many(before)
+            }
+            (Some(Variable::One(mut before)), Variable::One(more)) => {
+                before.append(&more);
+                Variable::One(before)
+            }
+            (None, value) => value,
+            (Some(before), value) => Variable::One(Text::unknown(before.taint() | value.taint())),
+        }
+    }
+}
