@@ -7,6 +7,9 @@ use super::syntax::is_name;
 use super::value::{Field, Taint, Text};
 use crate::fact::Access;
 
+/// Variables that are carried to the programs that run later.
+const EXPORTED: usize = 32;
+
 /// Runs a builtin; nothing if the name is none of them.
 pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) -> Option<Text> {
     let arguments = invocation.arguments();
@@ -170,6 +173,11 @@ impl Runner<'_, '_> {
         for field in arguments {
             if let Some((name, value)) = field.text.split_once('=') {
                 let value = Text { text: value.to_owned(), taint: field.taint };
+                let exports = invocation.fields.first().is_some_and(|f| f.text == "export")
+                    || arguments.iter().any(|f| f.text == "-x");
+                if exports && self.scope.exported.len() < EXPORTED {
+                    self.scope.exported.push((name.to_owned(), value.clone()));
+                }
                 if is_name(name) {
                     self.scope.set(name, Variable::One(value), !self.uncertain);
                 }

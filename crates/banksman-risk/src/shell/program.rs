@@ -83,6 +83,7 @@ const TAKES_WORDS: &[&str] = &[
     "explainshell",
     "wtf",
     "calc",
+    "getent",
     "numfmt",
     "tr",
     "dialog",
@@ -337,6 +338,10 @@ impl Runner<'_, '_> {
 
     /// A program that nothing is known of, given a file that holds secrets, probably reads it.
     fn suspect_files(&mut self, invocation: &Invocation) {
+        let is_name = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.+/~@".contains(&b));
+        if !invocation.fields.first().is_some_and(|program| is_name(&program.text)) {
+            return;
+        }
         for field in invocation.arguments() {
             let path = match field.text.split_once('=') {
                 Some((option, value)) if option.starts_with('-') => field.with_text(value),

@@ -227,7 +227,7 @@ impl<'i, 'c> Runner<'i, 'c> {
         targets: &[Target],
     ) -> Text {
         let fields = self.fields(words);
-        let mut env = Vec::new();
+        let mut env = self.scope.exported.clone();
         for assignment in assignments {
             let value = self.assigned(assignment);
             if fields.is_empty() {

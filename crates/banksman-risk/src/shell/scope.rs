@@ -31,6 +31,8 @@ pub(super) struct Scope {
     aliases: HashMap<String, Text>,
     /// What was written to files, so that it is known when they are run or sent.
     files: HashMap<String, Text>,
+    /// What is exported to every program from now on.
+    pub(super) exported: Vec<(String, Text)>,
     /// `$1` and on; nothing is known of them outside of functions.
     pub(super) positional: Option<Vec<Text>>,
     /// Where `cd` led.
@@ -99,6 +101,7 @@ impl Scope {
         Self {
             variables: self.variables.clone(),
             files: self.files.clone(),
+            exported: self.exported.clone(),
             positional: Some(positional),
             directory: self.directory.clone(),
             ..Self::default()

@@ -118,6 +118,10 @@ fn run_file(
             let how = if file.text.starts_with("/dev/fd/") { How::Input } else { How::File };
             runner.shell(&content, file.origin, positional, &invocation.stdin, how)
         }
+        // A whole command in quotes is no file, and running it so fails.
+        None if file.text.contains(char::is_whitespace) && !file.text.contains('/') => {
+            Text::unknown(Taint::OUTPUT)
+        }
         None => {
             runner.path(Access::Execute, file, file.span());
             Text::unknown(Taint::OUTPUT | invocation.stdin.taint)
@@ -229,7 +233,7 @@ fn interpret(runner: &mut Runner<'_, '_>, interpreter: &Interpreter, invocation:
             let is = |names: &[&str]| names.iter().any(|name| name.len() == 2 && name.ends_with(letter));
             if is(interpreter.code) {
                 if after.is_empty()
-                    || (interpreter.language == Language::Scripting
+                    || (interpreter.language != Language::Read(Code::Python)
                         && after.len() < 3
                         && after.chars().all(char::is_alphabetic))
                 {

@@ -3,6 +3,7 @@
 use super::super::run::{Invocation, Runner};
 use super::super::value::{Field, Taint, Text};
 use crate::fact::Access;
+use crate::path::{Place, Places};
 
 /// Files that are found from here.
 struct Search<'f> {
@@ -58,7 +59,9 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, invocation: &Invocation) -> Text 
             .iter()
             .position(|field| matches!(field.text.as_str(), "-name" | "-iname"))
             .and_then(|at| rest.get(at + 1))
-            .map(|field| field.text.replace(['*', '?'], "\0")),
+            .map(|field| field.text.replace(['*', '?'], "\0"))
+            // Only a name that says what is in the file says more than that it was found.
+            .filter(|name| Places::of(name, None).has(Place::Secret)),
         narrowed: rest.iter().any(|field| {
             matches!(
                 field.text.as_str(),

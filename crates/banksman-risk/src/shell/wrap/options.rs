@@ -26,7 +26,14 @@ pub(super) fn run_text(runner: &mut Runner<'_, '_>, name: &str, invocation: &Inv
         Some(runner.program(invocation.instead(fields)))
     };
     match name {
-        "watch" => rest_as_code(runner, &["-n", "--interval", "-q", "--equexit"], 0),
+        "watch" => {
+            let start = options_end(arguments, &["-n", "--interval", "-q", "--equexit"]);
+            // With `-x` the words are taken as they are; and people think that they always are.
+            if arguments.len() > start + 1 {
+                runner.program(invocation.instead(arguments.get(start..)?.to_vec()));
+            }
+            rest_as_code(runner, &["-n", "--interval", "-q", "--equexit"], 0)
+        }
         "nodemon" => as_code(runner, option_value(arguments, &["--exec", "-x"])?),
         "hyperfine" | "concurrently" => {
             runner.state_part(invocation, 1);
