@@ -142,7 +142,7 @@ impl Runner<'_, '_> {
     }
 
     /// A shell whose input or output is a network connection.
-    pub(super) fn connects(&mut self, fields: &[Field], targets: &[Target], _input: &Text, span: Span) {
+    pub(super) fn connects(&mut self, fields: &[Field], targets: &[Target], span: Span) {
         let to_network = targets.iter().any(|target| is_network(&target.file.text));
         let is_shell = fields
             .first()

@@ -247,7 +247,7 @@ impl<'i, 'c> Runner<'i, 'c> {
             return Text::default();
         }
         let span = self.origin.span(command.range.clone());
-        self.connects(&fields, targets, input, span);
+        self.connects(&fields, targets, span);
         self.invoke(Invocation { fields, env, stdin: input.clone(), span })
     }
 

@@ -1,5 +1,9 @@
 //! What the analyser says, by area.
 
+mod address;
 mod path;
+mod severity;
 mod shell;
 mod shell_properties;
+mod sql;
+mod tool;

@@ -117,7 +117,7 @@ pub(super) enum Part {
     /// `$(...)`, `` `...` ``.
     Substitution(Script),
     /// `<(...)`, `>(...)`.
-    Process { script: Script, input: bool },
+    Process(Script),
     /// `$((...))`: a number, but what is expanded in it runs.
     Arithmetic(Vec<Part>),
     /// `(a b c)` after `name=`.
