@@ -178,7 +178,7 @@ fn transfer_option(
         "-O" | "--output-document" if !curl => transfer.output = Some(value),
         "--url" => transfer.urls.push(value),
         "-K" | "--config" if curl && value.text == "-" => {
-                runner.note_code(&invocation.stdin.clone(), value.origin, super::program::How::File);
+            runner.note_code(&invocation.stdin.clone(), value.origin, super::program::How::File);
         }
         _ => {}
     }

@@ -1,17 +1,11 @@
 //! Shell commands and what they are worth. Nothing here is ever run.
 
-use std::sync::{Arc, LazyLock};
-
 use banksman_core::{Assessment, Kind, Risk};
-use banksman_risk::{Assessor, Catalogue};
 
-static ASSESSOR: LazyLock<Assessor> = LazyLock::new(|| {
-    let catalogue: Arc<Catalogue> = Catalogue::builtin().expect("the built-in rules hold");
-    Assessor::new(catalogue)
-});
+use crate::assessor;
 
 pub(crate) fn assess(command: &str) -> Assessment {
-    ASSESSOR.assess_text(Kind::Shell, command)
+    assessor().assess_text(Kind::Shell, command)
 }
 
 #[track_caller]

@@ -8,6 +8,8 @@ mod compound;
 mod heredoc;
 mod parser;
 mod quoting;
+#[cfg(test)]
+mod tests;
 mod word;
 
 use std::cell::OnceCell;
