@@ -55,6 +55,8 @@ pub struct Command<'s> {
     pub args: Vec<Word<'s>>,
     /// Variables that are set for it.
     pub env: Vec<(Cow<'s, str>, Word<'s>)>,
+    /// The working directory that it runs in, where a `cd` made it known.
+    pub base: Option<Cow<'s, str>>,
     /// Where the command stands.
     pub span: Span,
 }
@@ -207,11 +209,14 @@ pub const SIGNALS: &[(&str, &str)] = &[
     ("predicted_s2", "the agent expects a failure of severity S2"),
     ("predicted_s3", "the agent expects a failure of severity S3"),
     ("predicted_s4", "the agent expects a failure of severity S4"),
+    ("shell_built", "a program puts a shell command together from parts that are only known when it runs"),
+    ("environment_printed", "a program prints the whole environment"),
     ("token_sent", "a variable of the environment that is named like a secret is sent away"),
     ("files_encrypted", "files are read, encrypted and written back, one after the other"),
     ("endless_growth", "a loop that never ends takes more and more memory"),
     ("inner_objects", "the insides of Python's objects are used to reach what was kept out of reach"),
     ("library_changed", "a function of the language or its library is replaced"),
     ("prototype_changed", "what all JavaScript objects inherit from is changed"),
+    ("reduce_defined", "an object is made that runs a function when it is loaded"),
     ("unsafe_load", "stored objects are loaded in a way that can run code in them"),
 ];

@@ -33,6 +33,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("addresses.yaml", include_str!("../../rules/addresses.yaml")),
     ("tools.yaml", include_str!("../../rules/tools.yaml")),
     ("programs.yaml", include_str!("../../rules/programs.yaml")),
+    ("programs-services.yaml", include_str!("../../rules/programs-services.yaml")),
 ];
 
 /// Rules that may not be switched off: they notice what could not be read.

@@ -25,7 +25,7 @@ impl CommandPattern {
             |patterns: &[TextPattern]| command.args.iter().any(|word| TextPattern::any_knows(patterns, word));
         let places = || {
             let paths = arguments.operands.iter().skip(spec.skip);
-            paths.map(|word| Places::of(&word.text, None))
+            paths.map(|word| Places::of(&word.text, command.base.as_deref()))
         };
         let count = arguments.operands.len();
         (self.subcommand.is_empty() || self.subcommand.iter().any(|path| subcommand_is(path, arguments)))

@@ -174,7 +174,10 @@ impl<'w, 's> Arguments<'w, 's> {
                 }
             }
             parsed.help |= if current.help.is_empty() {
-                text == "--help" && parsed.operands.is_empty()
+                // Alone these mean the same everywhere; beside others, `-h` may be a host and `-V` a volume.
+                let alone = args.len() == parsed.subcommand.len() + 1;
+                (text == "--help" && parsed.operands.is_empty())
+                    || (alone && matches!(text, "-h" | "-?" | "-V" | "--version"))
             } else {
                 current.help.iter().any(|help| help == text)
             };

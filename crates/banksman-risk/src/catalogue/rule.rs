@@ -296,7 +296,8 @@ pub struct ProgramSpec {
     /// Options end at the first operand; what follows is another program's (`docker run`, `ssh`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub options_first: bool,
-    /// What makes it only tell how it is used, wherever it stands; `--help` before any operand if nothing is said.
+    /// What makes it only tell how it is used, wherever it stands. If nothing is said: `--help` before any operand,
+    /// `-h`, `-?`, `-V` and `--version` alone.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub help: Vec<String>,
     /// The same as another program: `gsed` as `sed`.

@@ -58,6 +58,7 @@ const FOR_EACH: &[&str] = &[
 impl Machine<'_, '_> {
     pub(super) fn call(&mut self, call: &Call, span: Span) -> Value {
         if let Expr::Member(object, name) = &call.function.expr {
+            self.note_escape(object, name, &call.function);
             let object_value = self.evaluate(object);
             let (args, keywords) = self.arguments(&call.args);
             if let Expr::Name(variable) = &object.expr {
@@ -209,6 +210,13 @@ impl Machine<'_, '_> {
             }
             What::Thing(thing) => {
                 let name = Rc::clone(&thing.name);
+                // A JavaScript options object is how arguments are named there.
+                let mut keywords = keywords;
+                if self.dialect.index_is_attribute()
+                    && let Some(options) = args.iter().rev().find_map(Value::as_map)
+                {
+                    keywords.extend(options.iter().cloned());
+                }
                 let site = CallSite { name, receiver: receiver.cloned(), args, keywords, span };
                 self.call_library(&site).with(callee.taint)
             }
@@ -413,7 +421,10 @@ impl Machine<'_, '_> {
         }
         self.bind_parameters(function, args, keywords);
         self.execute(&function.body);
-        let mut result = self.scope_mut(self.scope).and_then(|scope| scope.result.take());
+        let mut result = self.scope_mut(self.scope).and_then(|scope| {
+            let yielded = std::mem::take(&mut scope.yielded);
+            if yielded.is_empty() { scope.result.take() } else { Some(Value::list(yielded)) }
+        });
         if let Some(node) = &function.result {
             result = Some(self.evaluate(node));
         }
@@ -476,7 +487,9 @@ fn describe(value: &Value) -> String {
         What::List(items) if items.is_empty() => "[]".to_owned(),
         What::Nothing => "null".to_owned(),
         // Something from a library is known by its name: `yaml.SafeLoader`.
-        What::Thing(thing) if !thing.made && thing.text.is_none() => thing.name.to_string(),
+        What::Thing(thing) if !thing.made && thing.text.is_none() && thing.name.contains('.') => {
+            thing.name.to_string()
+        }
         _ => value.to_text().to_string(),
     }
 }

@@ -9,7 +9,7 @@ use super::machine::Machine;
 use super::tree::Statement;
 use super::value::{Thing, Value};
 use crate::fact::Language;
-use crate::inspection::{Code, Inspection};
+use crate::inspection::Inspection;
 use crate::origin::Origin;
 
 /// A call of something that is not a function of the text itself.
@@ -49,8 +49,6 @@ impl CallSite {
 /// A language: how it is parsed, and what its library does.
 pub(crate) trait Dialect: Sync {
     fn language(&self) -> Language;
-
-    fn code(&self) -> Code;
 
     /// Parses a text. What could not be parsed is signalled; what could be is returned.
     fn lower(&self, inspection: &mut Inspection<'_>, text: &str, origin: Origin) -> Vec<Statement>;

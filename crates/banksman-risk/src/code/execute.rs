@@ -7,6 +7,7 @@ use banksman_core::Span;
 use super::machine::{ClassId, ClassState, Machine};
 use super::tree::{Class, Function, Loop, Name, Operator, Statement, Target};
 use super::value::{Closure, Taint, Value, What};
+use crate::fact::{Call, Fact, Word};
 use crate::inspection::Code;
 
 /// Elements of a known list that a loop is followed for, one by one.
@@ -56,6 +57,9 @@ impl Machine<'_, '_> {
             Statement::Import(names) => {
                 for (local, full) in names {
                     let full = self.dialect.canonical(full).map_or_else(|| Rc::clone(full), Rc::from);
+                    if self.inside_text > 0 {
+                        self.note_hidden_import(&full);
+                    }
                     // Whatever it was before, from here on it is the module; a fallback import keeps both.
                     self.bind(local, Value::thing(full), true);
                 }
@@ -72,9 +76,11 @@ impl Machine<'_, '_> {
             }
             Statement::Branches(branches) => {
                 self.conditional += 1;
+                self.chosen += 1;
                 for branch in branches {
                     self.execute_nested(branch);
                 }
+                self.chosen -= 1;
                 self.conditional -= 1;
             }
             Statement::Loop(repeated) => self.execute_loop(repeated),
@@ -107,6 +113,20 @@ impl Machine<'_, '_> {
         }
     }
 
+    /// An import inside of a text that is run is as hidden as `__import__`.
+    fn note_hidden_import(&mut self, full: &str) {
+        let module = full.split('.').next().unwrap_or(full);
+        let span = self.inside_span;
+        let call = Call {
+            language: self.dialect.language(),
+            function: "__import__".into(),
+            args: vec![Word::known(module, span)],
+            keywords: Vec::new(),
+            span,
+        };
+        self.inspection.state(&Fact::Call(call), span);
+    }
+
     fn define(&mut self, name: &Name, function: &Rc<Function>) {
         let value = self.close(function, None);
         self.bind(name, value, true);
@@ -136,7 +156,10 @@ impl Machine<'_, '_> {
                     }
                     let is_static = decorators.iter().any(is_static_method);
                     let method = self.close(function, (!is_static).then(|| this.clone()));
-                    self.set_member(id, name, method);
+                    self.set_member(id, name, method.clone());
+                    if matches!(&**name, "__reduce__" | "__reduce_ex__") {
+                        self.reduce(&method, function.span);
+                    }
                 }
                 Statement::Assign { target: Target::Name(name), value, .. } => {
                     let value = self.evaluate(value);
@@ -148,11 +171,25 @@ impl Machine<'_, '_> {
         value
     }
 
+    /// An object says what is called when it is loaded: whoever loads it will call that.
+    fn reduce(&mut self, method: &Value, span: Span) {
+        let result = self.call_value(method, None, Vec::new(), Vec::new(), span);
+        for one in result.alternatives() {
+            let Some([function, args, ..]) = one.as_list().map(|list| list.as_slice()) else { continue };
+            if function.as_thing().is_some_and(|thing| super::sink::is_guarded(&thing.name)) {
+                self.inspection.signal("reduce_defined", span);
+                let args = args.as_list().map(|list| list.to_vec()).unwrap_or_default();
+                self.call_value(function, None, args, Vec::new(), span);
+            }
+        }
+    }
+
     fn execute_loop(&mut self, repeated: &Loop) {
         if let Some(test) = &repeated.test {
             self.evaluate(test);
         }
         self.loops += 1;
+        let chosen_around = std::mem::replace(&mut self.chosen_around, self.chosen);
         self.endless += u32::from(repeated.endless);
         match &repeated.each {
             Some((target, source)) => {
@@ -177,6 +214,7 @@ impl Machine<'_, '_> {
             None => self.execute_maybe(&repeated.body),
         }
         self.endless -= u32::from(repeated.endless);
+        self.chosen_around = chosen_around;
         self.loops -= 1;
     }
 
@@ -258,7 +296,10 @@ impl Machine<'_, '_> {
                 What::Thing(thing) => {
                     if &*thing.name == "Object.prototype" || thing.name.ends_with(".__proto__") {
                         self.inspection.signal("prototype_changed", span);
-                    } else if !thing.made && super::sink::is_guarded(&thing.name) {
+                    } else if !thing.made
+                        && super::sink::is_guarded(&thing.name)
+                        && &*thing.name != "globalThis"
+                    {
                         self.inspection.signal("library_changed", span);
                     }
                     self.dialect_assigned(thing, name, &value, span);

@@ -36,6 +36,8 @@ pub(super) struct Scope {
     pub(super) outer: Vec<Name>,
     /// What `return` gave so far.
     pub(super) result: Option<Value>,
+    /// What `yield` gave so far.
+    pub(super) yielded: Vec<Value>,
 }
 
 /// A class: its methods and, for all its objects together, their fields.
@@ -65,10 +67,16 @@ pub(crate) struct Machine<'i, 'c> {
     pub(super) entered: Vec<*const Function>,
     /// Inside so many branches that may not run.
     pub(super) conditional: u32,
+    /// Inside so many branches of an `if`, and how many there were around the innermost loop.
+    pub(super) chosen: u32,
+    pub(super) chosen_around: u32,
     /// Inside so many loops, and so many that never end.
     pub(super) loops: u32,
     pub(super) endless: u32,
     pub(super) nesting: u16,
+    /// Inside so many texts that are run as code, and where the outermost of them stands.
+    pub(super) inside_text: u32,
+    pub(super) inside_span: Span,
     pub(super) exhausted: bool,
     /// Code in other languages; read at the end, when the stack is short again.
     pub(super) handed: Vec<(Code, String, Span)>,
@@ -99,9 +107,13 @@ impl<'i, 'c> Machine<'i, 'c> {
             runs: HashMap::new(),
             entered: Vec::new(),
             conditional: 0,
+            chosen: 0,
+            chosen_around: 0,
             loops: 0,
             endless: 0,
             nesting: 0,
+            inside_text: 0,
+            inside_span: Span { start: 0, end: 0 },
             exhausted: false,
             handed: Vec::new(),
             spread_modules: Vec::new(),
@@ -178,7 +190,10 @@ impl<'i, 'c> Machine<'i, 'c> {
         let program = self.dialect.lower(self.inspection, text, Origin::of_span(span));
         let mut result = Value::UNKNOWN;
         if self.descend(span) {
+            self.inside_text += 1;
+            self.inside_span = span;
             result = self.execute_for_value(&program);
+            self.inside_text -= 1;
             self.ascend();
         }
         self.inspection.leave();
@@ -289,6 +304,11 @@ impl<'i, 'c> Machine<'i, 'c> {
     /// Whether this runs once for each file of a folder, or without end.
     pub(crate) fn is_repeated(&self) -> bool {
         self.loops > 0
+    }
+
+    /// Whether a loop does this for everything that it goes through, without choosing.
+    pub(super) fn is_for_all(&self) -> bool {
+        self.loops > 0 && self.chosen == self.chosen_around
     }
 
     pub(crate) fn is_endless(&self) -> bool {

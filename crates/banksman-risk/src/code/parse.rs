@@ -110,8 +110,3 @@ pub(crate) fn integer(text: &str) -> Option<i64> {
     }
     clean.parse().ok()
 }
-
-/// The places where a parse went wrong: what is left out or left over.
-pub(crate) fn has_errors(tree: &Tree) -> bool {
-    tree.root_node().has_error()
-}

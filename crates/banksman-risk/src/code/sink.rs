@@ -27,7 +27,8 @@ pub(super) fn is_guarded(name: &str) -> bool {
             | "shutil"
             | "builtins"
             | "__builtins__"
-            | "sys"
+            | "exec"
+            | "eval"
             | "ssl"
             | "fs"
             | "child_process"
@@ -108,7 +109,7 @@ impl Machine<'_, '_> {
             }
             Effect::Prints => {
                 if content_of(site).has(Taint::ENVIRONMENT) {
-                    self.inspection.signal("secret_env", span);
+                    self.inspection.signal("environment_printed", span);
                 }
                 Taint::NONE
             }
@@ -143,7 +144,15 @@ impl Machine<'_, '_> {
                     taint = taint.and(Taint::SECRET);
                 }
             }
+            // To remove every file that a walk finds is to remove the folder.
+            let everything = access == Access::Delete && one.taint.has(Taint::WALKED) && self.is_for_all();
+            let text = match text.split_once(Word::HOLE) {
+                Some((folder, _)) if everything => Rc::from(folder),
+                _ => text,
+            };
+            let access = if everything { Access::DeleteTree } else { access };
             let glob = one.taint.has(Taint::LISTED);
+            let text: Rc<str> = if text.is_empty() && everything { "\0".into() } else { text };
             let path = Word { text: Cow::Borrowed(&text), span, glob };
             let base = base.as_deref().map(Cow::Borrowed);
             self.inspection.state(&Fact::Path(PathUse { access, path, base }), span);
@@ -161,8 +170,11 @@ impl Machine<'_, '_> {
             if one.what == What::Nothing {
                 continue;
             }
-            let command = text::shell_command(&one.to_text());
-            self.run_command(command, span);
+            let text = one.to_text();
+            if text.len() > 1 && text.contains(Word::HOLE) {
+                self.inspection.signal("shell_built", span);
+            }
+            self.run_command(text::shell_command(&text), span);
         }
     }
 
@@ -337,8 +349,9 @@ fn content_without(site: &CallSite, arg: Arg) -> Taint {
         match inner {
             // A JavaScript options object: the same arguments, one level down.
             Some(entries) => {
+                let all = entries.iter().fold(Taint::NONE, |taint, (_, value)| taint.and(value.taint));
                 let parts = entries.iter().filter(|(name, _)| !NO_CONTENT.contains(&&**name));
-                parts.fold(Taint::NONE, |taint, (_, value)| taint.and(value.taint))
+                parts.fold(value.taint.without(all), |taint, (_, value)| taint.and(value.taint))
             }
             None => value.taint,
         }

@@ -10,7 +10,7 @@ use crate::fact::Word;
 const SHELL_HOLE: &str = "$__unknown__";
 
 /// `value[start:end:step]` of a text or a list.
-pub(super) fn slice(value: &Value, bounds: &[Option<i64>]) -> Value {
+pub(crate) fn slice(value: &Value, bounds: &[Option<i64>]) -> Value {
     let bound = |at: usize| bounds.get(at).copied().flatten();
     let step = bound(2).unwrap_or(1);
     let pick = |length: usize| -> Vec<usize> {
@@ -49,7 +49,7 @@ pub(super) fn slice(value: &Value, bounds: &[Option<i64>]) -> Value {
 }
 
 /// One character of a text.
-pub(super) fn character(text: &str, at: i64) -> Option<Value> {
+pub(crate) fn character(text: &str, at: i64) -> Option<Value> {
     if text.contains(Word::HOLE) {
         return None;
     }

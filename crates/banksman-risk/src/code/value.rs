@@ -35,6 +35,8 @@ impl Taint {
     pub(crate) const ENCRYPTED: Self = Self(128);
     /// A variable of the environment that is named like a secret.
     pub(crate) const TOKEN: Self = Self(256);
+    /// Any file below a folder, found by walking it.
+    pub(crate) const WALKED: Self = Self(512);
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

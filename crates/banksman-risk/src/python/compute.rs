@@ -150,6 +150,24 @@ fn builtin(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
             let function = first?.clone();
             partial(function, site.args.get(1..).unwrap_or_default().to_vec(), site.keywords.clone())
         }
+        // `attrgetter("name")(object)` is `getattr(object, "name")`.
+        "operator.attrgetter" => {
+            partial(Value::thing("operator.attrgetter()"), site.args.clone(), Vec::new())
+        }
+        "operator.attrgetter()" => {
+            let name = first?.known_text()?;
+            let object = site.arg(1)?.clone();
+            name.split('.').fold(object, |object, part| machine.attribute(&object, part))
+        }
+        "operator.methodcaller" => {
+            partial(Value::thing("operator.methodcaller()"), site.args.clone(), Vec::new())
+        }
+        "operator.methodcaller()" => {
+            let (name, object) = (first?.known_text()?, site.args.last()?.clone());
+            let method = machine.attribute(&object, &name);
+            let args = site.args.get(1..site.args.len() - 1).unwrap_or_default().to_vec();
+            machine.call_value(&method, Some(&object), args, Vec::new(), site.span)
+        }
         "super" => match machine.lookup("self").what {
             What::Instance(id) => What::Instance(id).into(),
             _ => unknown(),
@@ -388,7 +406,15 @@ fn path_method(text: &Rc<str>, site: &CallSite) -> Option<Value> {
             let stem = text.rsplit_once('.').map_or(&**text, |(stem, _)| stem);
             Some(path(format!("{stem}{}", site.arg(0)?.to_text())))
         }
-        "iterdir" | "glob" | "rglob" => Some(Value::made(Rc::clone(&site.name), Some(Rc::clone(text)))),
+        "iterdir" | "glob" | "rglob" => {
+            // A pattern that chooses is as good as a condition.
+            let pattern = site.arg(0).and_then(Value::known_text);
+            let is_all =
+                pattern.as_deref().is_some_and(|pattern| matches!(pattern, "*" | "**" | "**/*" | "*.*"));
+            let is_walk = is_all && (site.method() == "rglob" || pattern.as_deref() != Some("*"));
+            let name = if is_walk { "pathlib.Path.rglob" } else { "pathlib.Path.iterdir" };
+            Some(Value::made(name, Some(Rc::clone(text))))
+        }
         _ => None,
     }
 }

@@ -7,22 +7,21 @@ use super::syntax::is_name;
 use super::value::{Field, Taint, Text};
 use crate::fact::Access;
 
+/// Variables that are carried to the programs that run later.
+const EXPORTED: usize = 32;
+
 /// Runs a builtin; nothing if the name is none of them.
 pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) -> Option<Text> {
     let arguments = invocation.arguments();
     let output = match name {
         ":" | "true" | "false" | "return" | "exit" | "break" | "continue" | "test" | "[" | "wait"
         | "jobs" | "fg" | "bg" | "hash" | "type" | "which" | "whence" | "where" | "getopts" | "shopt"
-        | "let" | "times" | "umask" | "help" | "man" | "info" | "tldr" | "whatis" | "apropos"
-        | "complete" | "compgen" | "bind" | "disown" => {
+        | "let" | "times" | "umask" | "ulimit" | "help" | "complete" | "compgen" | "bind" | "disown" => {
+            runner.state_command(invocation);
             match (name, arguments) {
                 // `$(which rm)` runs rm.
                 ("which" | "whence", [.., last]) => Text { text: last.text.clone(), taint: last.taint },
                 ("type", [first, .., last]) if first.text.starts_with('-') => last.as_text(),
-                ("man", _) => {
-                    runner.state_command(invocation);
-                    Text::unknown(Taint::OUTPUT)
-                }
                 _ => Text::default(),
             }
         }
@@ -79,6 +78,7 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             Text::default()
         }
         "alias" => {
+            runner.state_command(invocation);
             for field in arguments {
                 if let Some((name, value)) = field.text.split_once('=') {
                     let value = Text { text: value.to_owned(), taint: field.taint };
@@ -106,6 +106,7 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             Text::unknown(if prints && bare { Taint::ENVIRONMENT } else { Taint::NONE })
         }
         "unset" => {
+            runner.state_command(invocation);
             for field in arguments {
                 runner.scope.unset(&field.text);
             }
@@ -168,6 +169,11 @@ impl Runner<'_, '_> {
         for field in arguments {
             if let Some((name, value)) = field.text.split_once('=') {
                 let value = Text { text: value.to_owned(), taint: field.taint };
+                let exports = invocation.fields.first().is_some_and(|f| f.text == "export")
+                    || arguments.iter().any(|f| f.text == "-x");
+                if exports && self.scope.exported.len() < EXPORTED {
+                    self.scope.exported.push((name.to_owned(), value.clone()));
+                }
                 if is_name(name) {
                     self.scope.set(name, Variable::One(value), !self.uncertain);
                 }

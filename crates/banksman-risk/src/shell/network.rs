@@ -26,7 +26,7 @@ pub(super) fn run(
             Some(connection(runner, name, invocation))
         }
         "scp" | "rsync" | "sftp" | "rclone" => {
-            copy(runner, name, invocation, read);
+            copy(runner, invocation, read);
             None
         }
         "mail" | "mailx" | "mutt" | "sendmail" | "msmtp" | "swaks" | "ftp" | "lftp" | "tftp" => {
@@ -67,7 +67,7 @@ fn transfer(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) ->
     let arguments = invocation.arguments();
     let words: Vec<Word<'_>> = arguments.iter().map(Field::word).collect();
     let catalogue = runner.inspection.catalogue();
-    let (spec, parsed) = catalogue.arguments(name, &words);
+    let (_, parsed) = catalogue.arguments(name, &words);
     if parsed.help {
         return Text::unknown(Taint::NONE);
     }
@@ -92,7 +92,6 @@ fn transfer(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) ->
             None => transfer.remote_name |= matches!(name.as_str(), "-O" | "--remote-name" | "-J"),
         }
     }
-    let _ = spec;
     let operands: Vec<Field> = parsed
         .operands
         .iter()
@@ -178,10 +177,8 @@ fn transfer_option(
         "-o" | "--output" => transfer.output = Some(value),
         "-O" | "--output-document" if !curl => transfer.output = Some(value),
         "--url" => transfer.urls.push(value),
-        "-K" | "--config" if curl => {
-            if value.text == "-" {
-                runner.note_code(&invocation.stdin.clone(), value.origin, super::program::How::File);
-            }
+        "-K" | "--config" if curl && value.text == "-" => {
+            runner.note_code(&invocation.stdin.clone(), value.origin, super::program::How::File);
         }
         _ => {}
     }
@@ -219,7 +216,8 @@ fn finish(runner: &mut Runner<'_, '_>, invocation: &Invocation, transfer: Transf
         let path = url.text.split(['?', '#']).next().unwrap_or_default();
         last_name = path.rsplit('/').next().filter(|name| !name.is_empty()).map(|name| url.with_text(name));
     }
-    if outside {
+    // What stays on this machine is only worth a look if it is not the project's own.
+    if outside || transfer.data.has(Taint::FOREIGN | Taint::SECRET) {
         runner.sent(&Text::unknown(transfer.data), invocation.span);
     }
     let content = Text::unknown(Taint::DOWNLOAD | Taint::OUTPUT);
@@ -312,7 +310,7 @@ fn connection(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) 
             let fact = Fact::Url(UrlUse { direction, method: None, url: Word::known(url, at) }, at);
             runner.inspection.state(&fact, at);
         }
-        if !loopback {
+        if !loopback || invocation.stdin.taint.has(Taint::FOREIGN | Taint::SECRET) {
             runner.sent(&invocation.stdin.clone(), span);
         }
     } else if listens {
@@ -322,7 +320,7 @@ fn connection(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) 
 }
 
 /// Copies between machines: sent if the last one is elsewhere.
-fn copy(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation, read: &Reading) {
+fn copy(runner: &mut Runner<'_, '_>, invocation: &Invocation, read: &Reading) {
     let arguments = invocation.arguments();
     let operands: Vec<&Field> = arguments.iter().filter(|field| !field.text.starts_with('-')).collect();
     let Some((last, sources)) = operands.split_last() else { return };
@@ -347,7 +345,6 @@ fn copy(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation, read: 
     for source in sources.iter().filter(|source| !is_remote(&source.text)) {
         taint |= runner.read_file(source, source.span()).taint;
     }
-    let _ = name;
     runner.sent(&Text::unknown(taint), invocation.span);
     runner.path_written_elsewhere(last);
 }

@@ -45,7 +45,7 @@ impl Runner<'_, '_> {
         // A pattern that is given by an option leaves no pattern among the operands.
         let has_pattern = spec.skip > 0
             && parsed.flags.iter().any(|flag| {
-                ["-e", "--regexp", "-f", "--file", "--expression"]
+                ["-e", "--regexp", "-f", "--file", "--expression", "--files"]
                     .iter()
                     .any(|known| flag.name.is(known, spec.style))
             });
@@ -54,6 +54,8 @@ impl Runner<'_, '_> {
         let recursive = parsed.has("-r", spec.style)
             || parsed.has("-R", spec.style)
             || parsed.has("--recursive", spec.style);
+        // Without force, what is removed is judged by the rules for the program.
+        let tree = recursive && (parsed.has("-f", spec.style) || parsed.has("--force", spec.style));
         let count = operands.len();
         let target = parsed.flags.iter().any(|flag| flag.name.is("-t", spec.style) && flag.value.is_some());
         for (at, word) in operands.iter().enumerate() {
@@ -63,7 +65,7 @@ impl Runner<'_, '_> {
                 Some(Operands::Read) => Access::Read,
                 Some(Operands::Write) => Access::Write,
                 Some(Operands::Truncate) => Access::Truncate,
-                Some(Operands::Delete) if recursive => Access::DeleteTree,
+                Some(Operands::Delete) if tree => Access::DeleteTree,
                 Some(Operands::Delete) => Access::Delete,
                 Some(Operands::Copy) if last && count > 1 => Access::Write,
                 Some(Operands::Copy) => Access::Read,

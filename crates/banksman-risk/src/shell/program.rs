@@ -1,8 +1,6 @@
 //! Finds the program that really runs, and states it.
 
-use super::expand::join;
 use super::run::{Invocation, Runner};
-use super::scope::Variable;
 use super::value::{Field, HOLE, Taint, Text};
 use super::{builtin, code, network, stream, wrap};
 use crate::fact::{Command, Fact, Word};
@@ -36,6 +34,64 @@ pub(super) fn is_shell(name: &str) -> bool {
             | "oksh"
     )
 }
+
+/// Programs whose operands are words or names, never a command, however much they look like one.
+const TAKES_WORDS: &[&str] = &[
+    "echo",
+    "print",
+    "printf",
+    "man",
+    "info",
+    "tldr",
+    "cheat",
+    "whatis",
+    "apropos",
+    "help",
+    "yes",
+    "seq",
+    "expr",
+    "say",
+    "figlet",
+    "toilet",
+    "cowsay",
+    "logger",
+    "notify-send",
+    "wall",
+    "write",
+    "look",
+    "dict",
+    "units",
+    "bc",
+    "dc",
+    "cal",
+    "history",
+    "fc",
+    "alias",
+    "pgrep",
+    "pidof",
+    "dpkg-query",
+    "rpm",
+    "locate",
+    "mlocate",
+    "plocate",
+    "updatedb",
+    "apt-file",
+    "command-not-found",
+    "shellcheck",
+    "bashate",
+    "shfmt",
+    "explainshell",
+    "wtf",
+    "calc",
+    "getent",
+    "numfmt",
+    "tr",
+    "dialog",
+    "whiptail",
+    "zenity",
+    "pandoc",
+    "asciinema",
+];
 
 impl Invocation {
     /// The program's arguments.
@@ -92,7 +148,10 @@ impl Runner<'_, '_> {
             return Text::unknown(Taint::OUTPUT);
         }
         self.calls.push(program.text.clone());
-        let arguments = invocation.arguments().iter().map(Field::as_text).collect();
+        let mut arguments: Vec<Text> = invocation.arguments().iter().map(Field::as_text).collect();
+        for argument in &mut arguments {
+            argument.taint |= Taint::PARAMETER;
+        }
         let outer_arguments = self.scope.positional.replace(arguments);
         let outer_origin = std::mem::replace(&mut self.origin, function.origin);
         let output = self.command(&function.body, &invocation.stdin);
@@ -110,6 +169,16 @@ impl Runner<'_, '_> {
         let Some(program) = invocation.fields.first() else { return Text::default() };
         if program.text.contains(HOLE) {
             return self.unknown_program(invocation);
+        }
+        if program.taint.has(Taint::INPUT) {
+            self.inspection.signal("pipe_run", program.span());
+        }
+        if program.text.contains(char::is_whitespace) && !program.text.contains(['/', '\\']) {
+            // No program is called so: a whole command was put in quotes by mistake, or to be split later.
+            let mut code = program.as_text();
+            code.taint = Taint::NONE;
+            let origin = program.origin;
+            self.evaluate(&code, origin, &invocation.stdin);
         }
         let name = name_of(&program.text);
         if let Some(output) = self.written_before(&invocation) {
@@ -130,8 +199,9 @@ impl Runner<'_, '_> {
         if let Some(output) = network::run(self, &name, &invocation, &read) {
             return output;
         }
-        if self.inspection.catalogue().program(&name).is_none() {
+        if self.inspection.catalogue().program(&name).is_none() && !TAKES_WORDS.contains(&name.as_str()) {
             self.suspect_wrapper(&invocation);
+            self.suspect_files(&invocation);
         }
         stream::output(self, &name, &invocation, read)
     }
@@ -235,7 +305,8 @@ impl Runner<'_, '_> {
     /// States that a program runs, with only as many of its words.
     pub(super) fn state_part(&mut self, invocation: &Invocation, count: usize) {
         let fields = invocation.fields.get(..count).unwrap_or(&invocation.fields);
-        if let Some(command) = as_fact(fields, invocation) {
+        if let Some(mut command) = as_fact(fields, invocation) {
+            command.base = self.scope.directory.clone().map(Into::into);
             let span = invocation.span;
             self.inspection.state(&Fact::Command(command), span);
         }
@@ -265,6 +336,23 @@ impl Runner<'_, '_> {
         }
     }
 
+    /// A program that nothing is known of, given a file that holds secrets, probably reads it.
+    fn suspect_files(&mut self, invocation: &Invocation) {
+        let is_name = |text: &str| text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.+/~@".contains(&b));
+        if !invocation.fields.first().is_some_and(|program| is_name(&program.text)) {
+            return;
+        }
+        for field in invocation.arguments() {
+            let path = match field.text.split_once('=') {
+                Some((option, value)) if option.starts_with('-') => field.with_text(value),
+                _ => field.clone(),
+            };
+            if !path.text.contains(char::is_whitespace) && Places::of(&path.text, None).has(Place::Secret) {
+                self.path(crate::fact::Access::Read, &path, field.span());
+            }
+        }
+    }
+
     /// A text that is run in a way of its own: read as shell.
     pub(super) fn suspect_text(&mut self, text: &str, origin: crate::origin::Origin) {
         self.evaluate(&Text::known(text), origin, &Text::unknown(Taint::NONE));
@@ -283,6 +371,7 @@ fn as_fact<'f>(fields: &'f [Field], invocation: &'f Invocation) -> Option<Comman
             .iter()
             .map(|(name, value)| (name.as_str().into(), Word::known(value.text.as_str(), invocation.span)))
             .collect(),
+        base: None,
         span: invocation.span,
     })
 }
@@ -360,6 +449,11 @@ impl Runner<'_, '_> {
             self.inspection.signal("download_run", span);
         } else if unknown && code.taint.has(Taint::DECODED) {
             self.inspection.signal("decode_run", span);
+        } else if code.taint.has(Taint::INPUT) {
+            self.inspection.signal("pipe_run", span);
+        } else if how == How::Argument && code.taint.has(Taint::PARAMETER) {
+            // A function that runs what it is given runs anything.
+            self.inspection.signal("computed_code", span);
         } else if known.trim().is_empty() && unknown {
             match how {
                 How::File => {}
@@ -371,10 +465,5 @@ impl Runner<'_, '_> {
             }
         }
         !known.trim().is_empty()
-    }
-
-    /// The variable of that name, in one piece.
-    pub(super) fn lookup(&self, name: &str) -> Option<Text> {
-        self.scope.variable(name).map(|variable: &Variable| join(variable))
     }
 }

@@ -6,6 +6,7 @@ use super::run::Runner;
 use super::syntax::{Redirection, RedirectionKind};
 use super::value::{Field, Taint, Text};
 use crate::fact::{Access, Direction, Fact, PathUse, UrlUse};
+use crate::path::{Place, Places};
 
 /// A file that the output goes to.
 #[derive(Debug)]
@@ -97,12 +98,17 @@ impl Runner<'_, '_> {
         let before = self.inspection.secrets_read();
         self.path(Access::Read, file, span);
         let secret = if self.inspection.secrets_read() > before { Taint::SECRET } else { Taint::NONE };
-        Text::unknown(Taint::FILE | secret)
+        let places = Places::of(&file.text, self.scope.directory.as_deref());
+        let foreign =
+            if places.has_any(&[Place::System, Place::InHome]) { Taint::FOREIGN } else { Taint::NONE };
+        Text::unknown(Taint::FILE | secret | foreign)
     }
 
     /// States that a path is used.
     pub(super) fn path(&mut self, access: Access, file: &Field, span: Span) {
-        if file.text.is_empty() {
+        // An unclosed quote makes one word of several: that is no path.
+        let swallowed = self.broken && file.text.contains(char::is_whitespace) && !file.text.contains('/');
+        if file.text.is_empty() || (swallowed && access == Access::Read) {
             return;
         }
         let base = self.scope.directory.clone();
@@ -136,7 +142,7 @@ impl Runner<'_, '_> {
     }
 
     /// A shell whose input or output is a network connection.
-    pub(super) fn connects(&mut self, fields: &[Field], targets: &[Target], _input: &Text, span: Span) {
+    pub(super) fn connects(&mut self, fields: &[Field], targets: &[Target], span: Span) {
         let to_network = targets.iter().any(|target| is_network(&target.file.text));
         let is_shell = fields
             .first()

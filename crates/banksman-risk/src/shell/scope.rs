@@ -31,6 +31,8 @@ pub(super) struct Scope {
     aliases: HashMap<String, Text>,
     /// What was written to files, so that it is known when they are run or sent.
     files: HashMap<String, Text>,
+    /// What is exported to every program from now on.
+    pub(super) exported: Vec<(String, Text)>,
     /// `$1` and on; nothing is known of them outside of functions.
     pub(super) positional: Option<Vec<Text>>,
     /// Where `cd` led.
@@ -99,7 +101,9 @@ impl Scope {
         Self {
             variables: self.variables.clone(),
             files: self.files.clone(),
-            positional: Some(positional),
+            exported: self.exported.clone(),
+            // Without arguments nothing is said about `$1`: it may be part of what is wrapped.
+            positional: Some(positional).filter(|values| !values.is_empty()),
             directory: self.directory.clone(),
             ..Self::default()
         }

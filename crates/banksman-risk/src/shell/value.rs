@@ -15,7 +15,7 @@ pub(super) const CARRIED: usize = 64 * 1024;
 
 /// Where a text came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Taint(u8);
+pub(super) struct Taint(u16);
 
 impl Taint {
     pub(super) const NONE: Self = Self(0);
@@ -33,6 +33,12 @@ impl Taint {
     pub(super) const OUTPUT: Self = Self(32);
     /// What a shell prints that takes its commands from its input.
     pub(super) const SHELL: Self = Self(64);
+    /// From what a wrapper such as `xargs` reads: anyone's text.
+    pub(super) const INPUT: Self = Self(128);
+    /// An argument of a function.
+    pub(super) const PARAMETER: Self = Self(256);
+    /// From a file outside of the project: the system's, or in a home.
+    pub(super) const FOREIGN: Self = Self(512);
 
     pub(super) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -71,11 +77,6 @@ impl Text {
 
     pub(super) fn unknown(taint: Taint) -> Self {
         Self { text: HOLE.to_string(), taint }
-    }
-
-    pub(super) fn with(mut self, taint: Taint) -> Self {
-        self.taint |= taint;
-        self
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -1,7 +1,202 @@
-//! Reads sql.
+//! Reads SQL: what each statement does, in whatever dialect it is written.
+//!
+//! A lexer of our own splits the text, because databases disagree on comments and strings and that is where things
+//! hide. Queries and changes of rows are parsed; what they do depends on their structure. Everything else (`DROP`,
+//! `GRANT`, `SET`) says in its first words what it does, and is read from them. What no dialect can parse is scanned
+//! for anything that changes something.
 
-use crate::inspection::Inspection;
+mod client;
+mod lexer;
+mod query;
+mod scan;
+mod truth;
+mod verb;
+mod words;
+
+use std::borrow::Cow;
+
+use banksman_core::Span;
+
+use crate::fact::{Fact, Statement};
+use crate::inspection::{Code, Inspection};
 use crate::origin::Origin;
 
+use lexer::{Kind, Lexed, Reading, Token};
+
 /// States what a text would do.
-pub(crate) fn inspect(_inspection: &mut Inspection<'_>, _text: &str, _origin: Origin) {}
+pub(crate) fn inspect(inspection: &mut Inspection<'_>, text: &str, origin: Origin) {
+    let text = &*client::take_commands(inspection, text, origin);
+    let lexed = Lexed::of(text, Reading::Standard);
+    let mut understood = read_statements(inspection, &lexed, origin);
+    if lexed.ambiguous {
+        // It is enough that one way of reading makes sense; what the other one would do is stated all the same.
+        understood |= read_statements(inspection, &Lexed::of(text, Reading::Mysql), origin);
+    }
+    let whole = origin.span(0..text.len());
+    if !understood {
+        inspection.signal("sql_syntax", whole);
+    }
+    if lexed.tokens.is_empty() && !text.trim().is_empty() {
+        inspection.signal("unreadable", whole);
+    }
+}
+
+/// States what all statements do. `false`: one of them could not be understood.
+fn read_statements(inspection: &mut Inspection<'_>, lexed: &Lexed<'_>, origin: Origin) -> bool {
+    let mut understood = !lexed.unfinished;
+    if let Some(range) = &lexed.executable_comment {
+        let mut reader = Reader { inspection, lexed, origin, span: origin.span(range.clone()) };
+        reader.state(Cow::Borrowed("executable comment"), Vec::new(), Vec::new());
+    }
+    for tokens in lexed.statements() {
+        let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { continue };
+        let span = origin.span(first.start..last.end);
+        if !inspection.spend(1 + u32::try_from(tokens.len() / 4).unwrap_or(u32::MAX), span) {
+            return understood;
+        }
+        let mut reader = Reader { inspection, lexed, origin, span };
+        understood &= reader.read(tokens);
+    }
+    understood
+}
+
+/// Reads one statement.
+struct Reader<'r, 'c, 't> {
+    inspection: &'r mut Inspection<'c>,
+    lexed: &'r Lexed<'t>,
+    origin: Origin,
+    span: Span,
+}
+
+impl<'t> Reader<'_, '_, 't> {
+    /// States what a statement does. `false`: it could not be understood.
+    fn read(&mut self, tokens: &[Token]) -> bool {
+        let mut tokens = tokens;
+        loop {
+            let Some(first) = tokens.first() else { return true };
+            let word = self.lexed.word(first).to_ascii_lowercase();
+            let rest = tokens.get(1..).unwrap_or_default();
+            match word.as_str() {
+                "explain" | "describe" | "desc" => match self.explained(rest) {
+                    Some(inner) => tokens = inner,
+                    None => return true,
+                },
+                // `TABLE users` is `SELECT * FROM users`, which few dialects parse.
+                "table" => {
+                    self.state(Cow::Borrowed("select"), Vec::new(), Vec::new());
+                    scan::state_everything(self, rest);
+                    return true;
+                }
+                "begin" if !verb::begins_transaction(self.lexed, rest) => tokens = rest,
+                "else" | "then" | "loop" => tokens = rest,
+                "select" | "with" | "values" | "from" | "insert" | "update" | "delete" | "merge"
+                | "replace" | "(" => {
+                    return self.read_rows(&word, tokens);
+                }
+                _ => return self.read_verb(&word, tokens),
+            }
+        }
+    }
+
+    /// What is run to be explained, if anything: only `EXPLAIN ANALYZE` runs it.
+    fn explained<'k>(&mut self, tokens: &'k [Token]) -> Option<&'k [Token]> {
+        let (runs, at) = verb::runs_what_it_explains(self.lexed, tokens);
+        self.state(Cow::Borrowed("explain"), Vec::new(), Vec::new());
+        if runs { tokens.get(at..) } else { None }
+    }
+
+    /// A query, or a change of rows.
+    fn read_rows(&mut self, word: &str, tokens: &[Token]) -> bool {
+        let file = verb::writes_file(self.lexed, tokens);
+        if file {
+            self.state(Cow::Borrowed("select"), vec!["file"], Vec::new());
+        }
+        let Some(found) = query::parse(&self.lexed.plain, tokens) else {
+            scan::state_everything(self, tokens);
+            // What is known to write a file is understood well enough; no dialect has all of MySQL's options.
+            return file
+                || matches!(word, "insert" | "replace" | "update" | "delete" | "merge")
+                    && !self.has_loose_ends(tokens);
+        };
+        for (verb, traits, objects) in found.statements {
+            self.state(Cow::Borrowed(verb), traits, objects);
+        }
+        for table in &found.relations {
+            self.inspection.touch("table", table);
+        }
+        for function in &found.functions {
+            self.call(function, tokens);
+        }
+        true
+    }
+
+    /// Whether a change of rows that no dialect parses has a second statement in it.
+    fn has_loose_ends(&self, tokens: &[Token]) -> bool {
+        scan::count(self, tokens) > 1
+    }
+
+    /// A statement that says in its first words what it does.
+    fn read_verb(&mut self, word: &str, tokens: &[Token]) -> bool {
+        let Some(known) = verb::known(self.lexed, word, tokens) else {
+            scan::state_everything(self, tokens);
+            return false;
+        };
+        for object in &known.objects {
+            self.inspection.touch(known.scheme, object);
+        }
+        self.state(known.verb, known.traits, known.objects);
+        if let Some(language) = known.runs {
+            self.read_strings(language, tokens);
+        }
+        // A statement without a semicolon before it (T-SQL) hides behind the first one.
+        if known.open_ended {
+            scan::state_everything(self, tokens.get(1..).unwrap_or_default());
+        }
+        true
+    }
+
+    /// A function is called.
+    fn call(&mut self, name: &str, tokens: &[Token]) {
+        let name = name.replace(['"', '`', '[', ']'], "");
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let passes_query = matches!(
+            last,
+            "openquery"
+                | "openrowset"
+                | "opendatasource"
+                | "dblink"
+                | "dblink_exec"
+                | "dblink_send_query"
+                | "query_to_xml"
+        );
+        // T-SQL takes nothing but a string here; with a column for an argument it is somebody's own function.
+        if last.starts_with("open") && passes_query && !tokens.iter().any(|token| token.kind == Kind::Text) {
+            return;
+        }
+        self.state(Cow::Owned(format!("function {last}")), Vec::new(), Vec::new());
+        if passes_query {
+            self.read_strings(Code::Sql, tokens);
+        }
+    }
+
+    /// Reads the strings of a statement as code.
+    fn read_strings(&mut self, language: Code, tokens: &[Token]) {
+        for token in tokens.iter().filter(|token| token.kind == Kind::Text) {
+            let (text, place) = self.lexed.content(token);
+            if language == Code::Sql && !scan::is_statement(&text) {
+                continue;
+            }
+            let origin = match place {
+                Some(range) => self.origin.verbatim(range),
+                None => self.origin.derived(token.start..token.end),
+            };
+            self.inspection.read(language, &text, origin);
+        }
+    }
+
+    fn state(&mut self, verb: Cow<'_, str>, traits: Vec<&'static str>, objects: Vec<String>) {
+        let objects = objects.into_iter().map(Cow::Owned).collect();
+        self.inspection
+            .state(&Fact::Statement(Statement { verb, traits, objects, span: self.span }), self.span);
+    }
+}

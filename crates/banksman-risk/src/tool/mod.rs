@@ -1,7 +1,7 @@
 //! Reads tool calls: their names, their hints, and the code, paths and URLs among their arguments.
 
 mod arguments;
-mod patch;
+pub(crate) mod patch;
 mod texts;
 
 use banksman_core::json::{self, Json, Object};
@@ -59,6 +59,16 @@ pub(crate) fn inspect_text(inspection: &mut Inspection<'_>, text: &str) {
         }
         None => inspection.signal("unreadable", whole),
     }
+}
+
+/// Reads a text that is a tool call in JSON where something else was expected. Whether it was one.
+pub(crate) fn inspect_misplaced(inspection: &mut Inspection<'_>, text: &str) -> bool {
+    let Ok(call @ Json::Object(_)) = json::parse(text.as_bytes()) else { return false };
+    let name = ["tool", "name"].iter().find_map(|key| call.get(key)?.as_str());
+    let name = name.or_else(|| call.get("route")?.get("kind")?.as_str()).unwrap_or_default();
+    let args = ["args", "arguments", "input", "parameters", "params"].iter().find_map(|key| call.get(key));
+    arguments::inspect(inspection, name, args.unwrap_or(&call));
+    true
 }
 
 /// A place in no text: what is about the action as a whole.

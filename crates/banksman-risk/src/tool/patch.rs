@@ -5,7 +5,7 @@ use crate::fact::Access;
 /// Calls back with every file that a patch names in its headers, and what happens to it.
 ///
 /// Lines inside of a hunk are content, even if they look like headers: a hunk says how many lines it has.
-pub(super) fn files<'p>(patch: &'p str, mut each: impl FnMut(&'p str, Access)) {
+pub(crate) fn files<'p>(patch: &'p str, mut each: impl FnMut(&'p str, Access)) {
     let mut old_left = 0usize;
     let mut new_left = 0usize;
     let envelope = patch.trim_start().starts_with("*** Begin Patch");

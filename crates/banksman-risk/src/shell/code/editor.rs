@@ -1,6 +1,7 @@
 //! awk and sed: small languages that can run commands and write files.
 
 use super::super::run::{Invocation, Runner};
+use super::super::syntax::ansi_c;
 use super::super::value::{Field, Text};
 use super::super::wrap::{option_value, options_end};
 use crate::fact::Access;
@@ -53,7 +54,7 @@ pub(super) fn awk(runner: &mut Runner<'_, '_>, _name: &str, invocation: &Invocat
         .windows(3)
         .any(|window| matches!(window, [AwkToken::Mark("system"), AwkToken::Mark("("), AwkToken::Mark(_)]));
     if computed {
-        runner.inspection.signal("computed_code", program.span());
+        runner.inspection.signal("pipe_run", program.span());
     }
     None
 }
@@ -92,15 +93,14 @@ fn awk_tokens(code: &str) -> Vec<AwkToken<'_>> {
                     length += letter.len_utf8();
                     match (letter, escaped) {
                         ('"', false) => break,
-                        ('\\', false) => escaped = true,
                         (letter, _) => {
-                            escaped = false;
+                            escaped = letter == '\\' && !escaped;
                             text.push(letter);
                         }
                     }
                 }
                 at += length;
-                tokens.push(AwkToken::Text(text));
+                tokens.push(AwkToken::Text(ansi_c(&text)));
             }
             b'/' if may_be_regex(tokens.last()) => {
                 let mut escaped = false;

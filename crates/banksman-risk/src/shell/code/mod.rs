@@ -118,6 +118,10 @@ fn run_file(
             let how = if file.text.starts_with("/dev/fd/") { How::Input } else { How::File };
             runner.shell(&content, file.origin, positional, &invocation.stdin, how)
         }
+        // A whole command in quotes is no file, and running it so fails.
+        None if file.text.contains(char::is_whitespace) && !file.text.contains('/') => {
+            Text::unknown(Taint::OUTPUT)
+        }
         None => {
             runner.path(Access::Execute, file, file.span());
             Text::unknown(Taint::OUTPUT | invocation.stdin.taint)
@@ -229,7 +233,7 @@ fn interpret(runner: &mut Runner<'_, '_>, interpreter: &Interpreter, invocation:
             let is = |names: &[&str]| names.iter().any(|name| name.len() == 2 && name.ends_with(letter));
             if is(interpreter.code) {
                 if after.is_empty()
-                    || (interpreter.language == Language::Scripting
+                    || (interpreter.language != Language::Read(Code::Python)
                         && after.len() < 3
                         && after.chars().all(char::is_alphabetic))
                 {
@@ -311,6 +315,10 @@ fn read(runner: &mut Runner<'_, '_>, language: Language, code: &Text, origin: Or
         Language::Read(language) => {
             let text = code.text.replace(HOLE, "_");
             runner.inspection.read(language, &text, origin);
+            if !text.contains(['(', '"', '\'', '=', ';', '\n']) {
+                // Not the language that it says it is: perhaps meant for a shell.
+                runner.suspect_text(&text, origin);
+            }
         }
         Language::Scripting => scripting::read(runner, &code.text, origin),
     }

@@ -181,6 +181,7 @@ fn delete(runner: &mut Runner<'_, '_>, words: &[&str], span: banksman_core::Span
             .map(|word| Word { text: (*word).into(), span, glob: word.contains('*') })
             .collect(),
         env: Vec::new(),
+        base: None,
         span,
     };
     runner.inspection.state(&Fact::Command(command), span);

@@ -3,12 +3,15 @@
 use super::super::run::{Invocation, Runner};
 use super::super::value::{Field, Taint, Text};
 use crate::fact::Access;
+use crate::path::{Place, Places};
 
 /// Files that are found from here.
 struct Search<'f> {
     roots: Vec<&'f Field>,
     /// Whether anything narrows down what is found.
     narrowed: bool,
+    /// What it has to be called, with holes for wildcards.
+    name: Option<String>,
 }
 
 impl Search<'_> {
@@ -16,15 +19,16 @@ impl Search<'_> {
     fn found(&self, template: &Field) -> Vec<Field> {
         const ROOTS: usize = 4;
         let mut found = Vec::new();
+        let name = self.name.as_deref().unwrap_or("\0");
         for root in self.roots.iter().take(ROOTS) {
-            let below = format!("{}/\0", root.text.trim_end_matches('/'));
+            let below = format!("{}/{name}", root.text.trim_end_matches('/'));
             found.push(template.with_text(below));
             if !self.narrowed {
                 found.push(template.with_text(root.text.clone()));
             }
         }
         if self.roots.is_empty() {
-            found.push(template.with_text("./\0"));
+            found.push(template.with_text(format!("./{name}")));
             if !self.narrowed {
                 found.push(template.with_text("."));
             }
@@ -33,7 +37,7 @@ impl Search<'_> {
     }
 }
 
-pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) -> Text {
+pub(super) fn run(runner: &mut Runner<'_, '_>, invocation: &Invocation) -> Text {
     let arguments = invocation.arguments();
     runner.state_command(invocation);
     let leading = arguments
@@ -51,6 +55,13 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
     let roots = rest.get(..expression).unwrap_or_default();
     let search = Search {
         roots: roots.iter().collect(),
+        name: rest
+            .iter()
+            .position(|field| matches!(field.text.as_str(), "-name" | "-iname"))
+            .and_then(|at| rest.get(at + 1))
+            .map(|field| field.text.replace(['*', '?'], "\0"))
+            // Only a name that says what is in the file says more than that it was found.
+            .filter(|name| Places::of(name, None).has(Place::Secret)),
         narrowed: rest.iter().any(|field| {
             matches!(
                 field.text.as_str(),
@@ -80,7 +91,6 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             )
         }),
     };
-    let _ = name;
     let mut at = expression;
     while let Some(field) = rest.get(at) {
         at += 1;
@@ -158,7 +168,7 @@ pub(super) fn run_fd(runner: &mut Runner<'_, '_>, invocation: &Invocation) -> Op
     runner.state_part(invocation, 1 + at);
     let inner: Vec<Field> =
         arguments.get(at + 1..)?.iter().take_while(|field| field.text != ";").cloned().collect();
-    let search = Search { roots: Vec::new(), narrowed: true };
+    let search = Search { roots: Vec::new(), narrowed: true, name: None };
     let mut inner = inner;
     if !inner.iter().any(|field| field.text.contains("{}"))
         && let Some(first) = inner.first().cloned()

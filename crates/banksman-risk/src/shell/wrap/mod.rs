@@ -14,7 +14,7 @@ pub(super) use prefix::is_prefix;
 /// Runs what a wrapper runs; nothing if the program is no wrapper.
 pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) -> Option<Text> {
     match name {
-        "find" | "gfind" | "bfs" => return Some(find::run(runner, name, invocation)),
+        "find" | "gfind" | "bfs" => return Some(find::run(runner, invocation)),
         "fd" | "fdfind" => return find::run_fd(runner, invocation),
         "xargs" | "gxargs" => return Some(xargs::run(runner, invocation)),
         "parallel" | "rush" => return Some(xargs::run_parallel(runner, invocation)),
@@ -35,8 +35,8 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
                 return Some(output);
             }
         }
-        "git" | "tar" | "gtar" | "bsdtar" | "rsync" | "rg" | "sort" | "zip" | "scp" | "sftp" | "man"
-        | "less" | "split" | "ansible" | "tcpdump" | "pip" | "pip3" | "curl" | "wget" | "openssl" => {
+        "git" | "patch" | "tar" | "gtar" | "bsdtar" | "rsync" | "rg" | "sort" | "zip" | "scp" | "sftp"
+        | "man" | "less" | "split" | "ansible" | "tcpdump" | "pip" | "pip3" | "curl" | "wget" | "openssl" => {
             options::run_options(runner, name, invocation);
         }
         _ => {}

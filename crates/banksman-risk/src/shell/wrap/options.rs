@@ -26,7 +26,14 @@ pub(super) fn run_text(runner: &mut Runner<'_, '_>, name: &str, invocation: &Inv
         Some(runner.program(invocation.instead(fields)))
     };
     match name {
-        "watch" => rest_as_code(runner, &["-n", "--interval", "-q", "--equexit"], 0),
+        "watch" => {
+            let start = options_end(arguments, &["-n", "--interval", "-q", "--equexit"]);
+            // With `-x` the words are taken as they are; and people think that they always are.
+            if arguments.len() > start + 1 {
+                runner.program(invocation.instead(arguments.get(start..)?.to_vec()));
+            }
+            rest_as_code(runner, &["-n", "--interval", "-q", "--equexit"], 0)
+        }
         "nodemon" => as_code(runner, option_value(arguments, &["--exec", "-x"])?),
         "hyperfine" | "concurrently" => {
             runner.state_part(invocation, 1);
@@ -224,7 +231,13 @@ pub(super) fn run_options(runner: &mut Runner<'_, '_>, name: &str, invocation: &
     let arguments = invocation.arguments();
     let value = |names: &[&str]| option_value(arguments, names);
     match name {
-        "git" => git(runner, arguments),
+        "patch" => apply_patch(runner, invocation),
+        "git" => {
+            git(runner, arguments);
+            if arguments.iter().any(|field| matches!(field.text.as_str(), "apply" | "am")) {
+                apply_patch(runner, invocation);
+            }
+        }
         "tar" | "gtar" | "bsdtar" => {
             for field in arguments {
                 if let Some(action) = field
@@ -279,6 +292,16 @@ pub(super) fn run_options(runner: &mut Runner<'_, '_>, name: &str, invocation: &
             }),
         ),
         _ => {}
+    }
+}
+
+/// A patch in the input says which files it changes.
+fn apply_patch(runner: &mut Runner<'_, '_>, invocation: &Invocation) {
+    let mut uses = Vec::new();
+    crate::tool::patch::files(&invocation.stdin.text, |path, access| uses.push((path.to_owned(), access)));
+    let Some(first) = invocation.fields.first() else { return };
+    for (path, access) in uses {
+        runner.path(access, &first.with_text(path), invocation.span);
     }
 }
 

@@ -1,6 +1,6 @@
 //! `xargs` and `parallel`: commands whose arguments come from the input.
 
-use super::super::program::quote;
+use super::super::program::{How, quote};
 use super::super::run::{Invocation, Runner};
 use super::super::value::{Field, HOLE, Taint, Text};
 use super::{option_value, options_end};
@@ -44,12 +44,16 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, invocation: &Invocation) -> Text 
         // `xargs` alone echoes.
         return invocation.stdin.clone();
     }
-    let input = items(invocation, first, options);
+    let input = items(invocation, first, options, mark.is_some());
     match mark {
         Some(mark) => {
             let mut output = Text::default();
             for item in input.iter().take(FOLLOWED) {
-                let fields = inner.iter().map(|field| filled(field, &mark, item)).collect();
+                let mut fields: Vec<Field> = inner.iter().map(|field| filled(field, &mark, item)).collect();
+                if !inner.iter().any(|field| field.text.contains(&mark)) {
+                    // Some would append it after all.
+                    fields.push(item.clone());
+                }
                 let printed = runner.program(child(invocation, fields));
                 output.append(&printed);
             }
@@ -86,11 +90,11 @@ fn replacement(options: &[Field]) -> Option<String> {
 }
 
 /// The items of the input, as far as they are known.
-fn items(invocation: &Invocation, first: &Field, options: &[Field]) -> Vec<Field> {
+fn items(invocation: &Invocation, first: &Field, options: &[Field], by_line: bool) -> Vec<Field> {
     let input = &invocation.stdin;
     let make = |text: &str| {
         let mut field = first.with_text(text);
-        field.taint = input.taint;
+        field.taint = input.taint | Taint::INPUT;
         field
     };
     let unknown = || vec![make("\0")];
@@ -108,7 +112,7 @@ fn items(invocation: &Invocation, first: &Field, options: &[Field]) -> Vec<Field
         Some("\\n") | Some("\n") => input.text.lines().map(make).collect(),
         Some("\\0") => vec![make(trimmed)],
         Some(delimiter) if !delimiter.is_empty() => trimmed.split(delimiter).map(make).collect(),
-        _ if by_nul => trimmed.lines().map(make).collect(),
+        _ if by_nul || by_line => trimmed.lines().map(make).collect(),
         // Quotes are undone by xargs itself.
         _ => trimmed.split_whitespace().map(|piece| make(piece.trim_matches(['"', '\'']))).collect(),
     };
@@ -183,56 +187,55 @@ pub(super) fn run_parallel(runner: &mut Runner<'_, '_>, invocation: &Invocation)
     let template = rest.get(..end).unwrap_or_default();
     let given = rest.get(end..).unwrap_or_default();
     let from_files = given.iter().any(|field| field.text == "::::");
+    if template.is_empty() && given.is_empty() {
+        // The lines of the input are the commands.
+        let code = invocation.stdin.clone();
+        if code.is_known() && !code.text.is_empty() {
+            return runner.shell(&code, first.origin, Vec::new(), &Text::default(), How::Input);
+        }
+        runner.inspection.signal("pipe_run", invocation.span);
+        return Text::unknown(Taint::OUTPUT);
+    }
     let mut input: Vec<Field> = if given.is_empty() {
-        items(invocation, first, &[])
-            .into_iter()
-            .chain((template.is_empty()).then(|| first.with_text("")).filter(|_| false))
-            .collect()
+        items(invocation, first, &[], true)
     } else if from_files {
         vec![first.with_text("\0")]
     } else {
         given.iter().filter(|field| !marks.contains(&field.text.as_str())).cloned().collect()
     };
-    if given.is_empty() && template.is_empty() {
-        // The lines of the input are the commands.
-        let code = invocation.stdin.clone();
-        return runner.shell(
-            &code,
-            first.origin,
-            Vec::new(),
-            &Text::default(),
-            super::super::program::How::Input,
-        );
-    }
     input.truncate(FOLLOWED);
     let mark = option_value(options, &["-I"]).map_or_else(|| "{}".to_owned(), |field| field.text);
+    let all_marks = [mark.as_str(), "{.}", "{/}", "{//}", "{1}"];
     let mut output = Text::default();
     for item in &input {
-        // The template is put together and read by a shell.
-        let mut line = match template {
-            [only] => only.text.clone(),
-            several => several.iter().map(|field| field.text.as_str()).collect::<Vec<_>>().join(" "),
-        };
-        let uses_mark =
-            line.contains(&mark) || ["{.}", "{/}", "{//}", "{1}"].iter().any(|other| line.contains(other));
-        if template.is_empty() {
-            line.clone_from(&item.text);
-        } else if uses_mark {
-            for mark in [mark.as_str(), "{.}", "{/}", "{//}", "{1}"] {
-                line = line.replace(mark, &quote(&item.text));
+        let printed = match template {
+            [] => runner.shell(&item.as_text(), item.origin, Vec::new(), &Text::default(), How::Argument),
+            // One text is read by a shell, several words are taken as they are.
+            [only] if only.text.contains(char::is_whitespace) => {
+                let mut line = only.text.clone();
+                for mark in all_marks {
+                    line = line.replace(mark, &quote(&item.text));
+                }
+                if line == only.text {
+                    line.push(' ');
+                    line.push_str(&quote(&item.text));
+                }
+                let code = Text { text: line, taint: Taint::NONE };
+                runner.shell(&code, only.origin, Vec::new(), &Text::default(), How::Argument)
             }
-        } else {
-            line.push(' ');
-            line.push_str(&quote(&item.text));
-        }
-        let code = Text { text: line, taint: Taint::NONE };
-        let printed = runner.shell(
-            &code,
-            first.origin,
-            Vec::new(),
-            &Text::default(),
-            super::super::program::How::Argument,
-        );
+            words => {
+                let uses_mark =
+                    words.iter().any(|field| all_marks.iter().any(|mark| field.text.contains(mark)));
+                let mut fields = words.to_vec();
+                for mark in all_marks {
+                    fields = fields.iter().map(|field| filled(field, mark, item)).collect();
+                }
+                if !uses_mark {
+                    fields.push(item.clone());
+                }
+                runner.program(child(invocation, fields))
+            }
+        };
         output.append(&printed);
     }
     output
