@@ -1,3 +1,5 @@
 //! What the analyser says, by area.
 
+mod javascript;
 mod path;
+mod python;
