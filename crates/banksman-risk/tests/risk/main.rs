@@ -1,7 +1,9 @@
 //! What the analyser says, by area.
 
 mod address;
+mod javascript;
 mod path;
+mod python;
 mod severity;
 mod shell;
 mod shell_properties;
