@@ -296,7 +296,10 @@ impl Machine<'_, '_> {
                 What::Thing(thing) => {
                     if &*thing.name == "Object.prototype" || thing.name.ends_with(".__proto__") {
                         self.inspection.signal("prototype_changed", span);
-                    } else if !thing.made && super::sink::is_guarded(&thing.name) && &*thing.name != "globalThis" {
+                    } else if !thing.made
+                        && super::sink::is_guarded(&thing.name)
+                        && &*thing.name != "globalThis"
+                    {
                         self.inspection.signal("library_changed", span);
                     }
                     self.dialect_assigned(thing, name, &value, span);
