@@ -43,7 +43,7 @@ fn a_changed_policy_is_taken_up_and_a_broken_one_is_not() {
     eventually("the changed policy is in force", || status_of_read() == Status::Authorised);
     fs::write(&path, "version: 1\ntools: {read: {tier: maybe}}\n").unwrap();
     eventually("the broken policy is told of", || installation.log().contains("the old one stays in force"));
-    assert!(installation.log().contains("policy.yaml:2:23"), "{}", installation.log());
+    assert!(installation.log().contains("policy.yaml:2:22"), "{}", installation.log());
     assert_eq!(status_of_read(), Status::Authorised);
 }
 
