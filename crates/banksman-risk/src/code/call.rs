@@ -412,7 +412,6 @@ impl Machine<'_, '_> {
     fn enter_scope(&mut self, closure: &Rc<Closure>, args: Vec<Value>, keywords: Named) -> Value {
         let function: &Function = &closure.function;
         let outer_scope = self.scope;
-        let outer_conditional = std::mem::replace(&mut self.conditional, 0);
         self.scope = ScopeId(self.scopes.len());
         self.scopes.push(Scope { parent: Some(closure.scope), ..Scope::default() });
         self.entered.push(Rc::as_ptr(&closure.function));
@@ -430,7 +429,6 @@ impl Machine<'_, '_> {
         }
         self.entered.pop();
         self.scope = outer_scope;
-        self.conditional = outer_conditional;
         result.unwrap_or(Value { what: What::Nothing, taint: Taint::NONE })
     }
 

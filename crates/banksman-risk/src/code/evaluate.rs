@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::machine::Machine;
 use super::text;
-use super::tree::{Comprehension, Expr, Node, Operator, Target};
+use super::tree::{Comprehension, Expr, Node, Operator};
 use super::value::{TEXT, Taint, Thing, Value, What};
 
 /// Names longer than this are not followed.
@@ -48,6 +48,7 @@ impl Machine<'_, '_> {
                     let part = self.evaluate(part);
                     whole = whole.concat(&as_text(&part));
                 }
+                self.charge(&whole, node.span);
                 whole
             }
             Expr::Add(parts) => {
@@ -56,6 +57,7 @@ impl Machine<'_, '_> {
                 for part in parts {
                     let part = self.evaluate(part);
                     whole = combine(Operator::Add, &whole, &part);
+                    self.charge(&whole, node.span);
                 }
                 whole
             }
@@ -132,7 +134,7 @@ impl Machine<'_, '_> {
             for (target, source) in &comprehension.clauses {
                 let source = self.evaluate(source);
                 let element = self.element_of(&source);
-                self.assign_inside(target, element);
+                self.assign(target, element, true);
             }
             return self.comprehension_element(comprehension);
         };
@@ -144,24 +146,17 @@ impl Machine<'_, '_> {
                     if self.exhausted {
                         break;
                     }
-                    self.assign_inside(target, item.clone());
+                    self.assign(target, item.clone(), true);
                     values.push(self.evaluate(&comprehension.element));
                 }
                 Value::list(values)
             }
             _ => {
                 let element = self.element_of(&source);
-                self.assign_inside(target, element);
+                self.assign(target, element, true);
                 self.comprehension_element(comprehension)
             }
         }
-    }
-
-    /// A comprehension has its own names: they take nothing from what was there before.
-    fn assign_inside(&mut self, target: &Target, value: Value) {
-        let before = std::mem::replace(&mut self.conditional, 0);
-        self.assign(target, value, true);
-        self.conditional = before;
     }
 
     fn comprehension_element(&mut self, comprehension: &Comprehension) -> Value {

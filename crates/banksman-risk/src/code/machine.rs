@@ -1,6 +1,6 @@
 //! What is known while a text is followed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use banksman_core::Span;
@@ -40,6 +40,14 @@ pub(super) struct Scope {
     pub(super) yielded: Vec<Value>,
 }
 
+/// A branch that may run or not: what names stood for before it.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) scope: ScopeId,
+    pub(super) before: Vec<(Name, Option<Value>)>,
+    pub(super) assigned: HashSet<Name>,
+}
+
 /// A class: its methods and, for all its objects together, their fields.
 #[derive(Debug, Default)]
 pub(super) struct ClassState {
@@ -63,10 +71,11 @@ pub(crate) struct Machine<'i, 'c> {
     pub(super) classes: Vec<ClassState>,
     /// Functions in the order of their definition, entered at the end if nobody called them.
     pub(super) defined: Vec<Rc<Closure>>,
+    pub(super) noted: HashSet<*const Function>,
     pub(super) runs: HashMap<*const Function, Runs>,
     pub(super) entered: Vec<*const Function>,
-    /// Inside so many branches that may not run.
-    pub(super) conditional: u32,
+    /// The branches that are followed, innermost last.
+    pub(super) branches: Vec<Branch>,
     /// Inside so many branches of an `if`, and how many there were around the innermost loop.
     pub(super) chosen: u32,
     pub(super) chosen_around: u32,
@@ -104,9 +113,10 @@ impl<'i, 'c> Machine<'i, 'c> {
             scope: ScopeId(0),
             classes: Vec::new(),
             defined: Vec::new(),
+            noted: HashSet::new(),
             runs: HashMap::new(),
             entered: Vec::new(),
-            conditional: 0,
+            branches: Vec::new(),
             chosen: 0,
             chosen_around: 0,
             loops: 0,
@@ -154,6 +164,14 @@ impl<'i, 'c> Machine<'i, 'c> {
             return false;
         }
         true
+    }
+
+    /// Counts the work of putting a text together, which is more than a step if it is long.
+    pub(super) fn charge(&mut self, value: &Value, span: Span) {
+        let length: usize = value.alternatives().iter().map(Value::text_length).sum();
+        if length > 1024 && !self.inspection.spend(u32::try_from(length / 256).unwrap_or(u32::MAX), span) {
+            self.exhausted = true;
+        }
     }
 
     /// Goes one deeper, if that is not too deep.
@@ -248,11 +266,18 @@ impl<'i, 'c> Machine<'i, 'c> {
         ScopeId(0)
     }
 
-    /// Gives a name a value. Where it may not happen, or not in this order, the old value stays possible.
+    /// Gives a name a value. In another function's scope, where the order is not known, the old value stays possible.
     pub(crate) fn bind(&mut self, name: &Name, value: Value, declares: bool) {
         let id = self.scope_of(name, declares);
-        let weak = self.conditional > 0 || id != self.scope;
-        let Some(scope) = self.scope_mut(id) else { return };
+        let weak = id != self.scope;
+        let Self { scopes, branches, .. } = self;
+        let Some(scope) = scopes.get_mut(id.0) else { return };
+        if let Some(branch) = branches.last_mut()
+            && branch.scope == id
+            && branch.assigned.insert(Rc::clone(name))
+        {
+            branch.before.push((Rc::clone(name), scope.names.get(name).cloned()));
+        }
         match scope.names.get_mut(name) {
             Some(old) if weak => *old = std::mem::replace(old, Value::UNKNOWN).or(value),
             Some(old) => *old = value,

@@ -58,6 +58,9 @@ pub(crate) struct Value {
     pub(crate) taint: Taint,
 }
 
+/// The entries of a map, in the order in which they were set.
+pub(crate) type Entries = Vec<(Rc<str>, Value)>;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
     Unknown,
@@ -67,7 +70,7 @@ pub(crate) enum What {
     Flag(bool),
     Nothing,
     List(Rc<Vec<Value>>),
-    Map(Rc<Vec<(Rc<str>, Value)>>),
+    Map(Rc<Entries>),
     Thing(Rc<Thing>),
     Function(Rc<Closure>),
     Class(ClassId),
@@ -218,6 +221,14 @@ impl Value {
         }
     }
 
+    /// How long its text is.
+    pub(crate) fn text_length(&self) -> usize {
+        match &self.what {
+            What::Text(text) => text.len(),
+            _ => 0,
+        }
+    }
+
     /// Its text, if all of it is known.
     pub(crate) fn known_text(&self) -> Option<Rc<str>> {
         match &self.what {
@@ -242,7 +253,7 @@ impl Value {
         }
     }
 
-    pub(crate) fn as_map(&self) -> Option<&Rc<Vec<(Rc<str>, Self)>>> {
+    pub(crate) fn as_map(&self) -> Option<&Rc<Entries>> {
         match &self.what {
             What::Map(entries) => Some(entries),
             _ => None,

