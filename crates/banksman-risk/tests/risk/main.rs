@@ -1,3 +1,4 @@
 //! What the analyser says, by area.
 
+mod catalogue;
 mod path;
