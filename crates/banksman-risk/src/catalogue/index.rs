@@ -32,7 +32,9 @@ pub(super) struct Names {
     exact: HashMap<Box<str>, Vec<Entry>>,
     /// `mkfs.*`, by its first byte, so that `ls` does not have to ask.
     prefixed: HashMap<u8, Vec<(TextPattern, Entry)>>,
-    /// Names that have no beginning.
+    /// `*.execute`, by its last part.
+    suffixed: HashMap<Box<str>, Vec<(TextPattern, Entry)>>,
+    /// Names that have neither a beginning nor an end.
     rest: Vec<(TextPattern, Entry)>,
 }
 
@@ -48,6 +50,9 @@ impl Names {
         };
         match beginning {
             Some(byte) => self.prefixed.entry(byte).or_default().push((pattern.clone(), entry)),
+            None if let Some(end) = last_part(pattern) => {
+                self.suffixed.entry(end.into()).or_default().push((pattern.clone(), entry));
+            }
             None => self.rest.push((pattern.clone(), entry)),
         }
     }
@@ -56,9 +61,18 @@ impl Names {
     pub(super) fn find(&self, name: &str) -> impl Iterator<Item = &Entry> {
         let prefixed = name.bytes().next().and_then(|byte| self.prefixed.get(&byte));
         let exact = self.exact.get(name).map_or(&[][..], Vec::as_slice);
-        let patterns = prefixed.map_or(&[][..], Vec::as_slice).iter().chain(&self.rest);
+        let suffixed = name.rsplit_once('.').and_then(|(_, end)| self.suffixed.get(end));
+        let patterns = prefixed.into_iter().chain(suffixed).flatten().chain(&self.rest);
         let matching = patterns.filter(move |(pattern, _)| pattern.knows(name)).map(|(_, entry)| entry);
         exact.iter().chain(matching)
+    }
+}
+
+/// What a name has to end with after its last dot, if that is all known.
+fn last_part(pattern: &TextPattern) -> Option<&str> {
+    match pattern {
+        TextPattern::Glob(glob) => glob.rsplit_once('.').map(|(_, end)| end).filter(|end| !end.contains('*')),
+        TextPattern::Exact(_) | TextPattern::Regex(_) => None,
     }
 }
 

@@ -58,6 +58,7 @@ const FOR_EACH: &[&str] = &[
 impl Machine<'_, '_> {
     pub(super) fn call(&mut self, call: &Call, span: Span) -> Value {
         if let Expr::Member(object, name) = &call.function.expr {
+            self.note_escape(object, name, &call.function);
             let object_value = self.evaluate(object);
             let (args, keywords) = self.arguments(&call.args);
             if let Expr::Name(variable) = &object.expr {
@@ -420,7 +421,10 @@ impl Machine<'_, '_> {
         }
         self.bind_parameters(function, args, keywords);
         self.execute(&function.body);
-        let mut result = self.scope_mut(self.scope).and_then(|scope| scope.result.take());
+        let mut result = self.scope_mut(self.scope).and_then(|scope| {
+            let yielded = std::mem::take(&mut scope.yielded);
+            if yielded.is_empty() { scope.result.take() } else { Some(Value::list(yielded)) }
+        });
         if let Some(node) = &function.result {
             result = Some(self.evaluate(node));
         }

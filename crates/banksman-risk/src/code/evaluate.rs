@@ -31,8 +31,8 @@ impl Machine<'_, '_> {
             Expr::Nothing => What::Nothing.into(),
             Expr::Name(name) => self.lookup(name),
             Expr::Member(object, name) => {
+                self.note_escape(object, name, node);
                 let object = self.evaluate(object);
-                self.note_escape(name, node);
                 self.attribute(&object, name)
             }
             Expr::Index(object, key) => {
@@ -82,6 +82,16 @@ impl Machine<'_, '_> {
                 let value = self.evaluate(value);
                 self.assign(target, value.clone(), false);
                 value
+            }
+            Expr::Yield(inner) => {
+                let value = self.evaluate(inner);
+                let scope = self.scope;
+                if let Some(scope) = self.scope_mut(scope)
+                    && scope.yielded.len() < MAPPED
+                {
+                    scope.yielded.push(value);
+                }
+                Value::UNKNOWN
             }
             Expr::Opaque(parts) => {
                 let taint =
@@ -289,13 +299,34 @@ impl Machine<'_, '_> {
     }
 
     /// Python's own insides lead from any object to every other: nobody needs them in a script.
-    fn note_escape(&mut self, name: &str, node: &Node) {
-        const INSIDES: [&str; 5] = ["__subclasses__", "__globals__", "__bases__", "__mro__", "__builtins__"];
-        if INSIDES.contains(&name) {
+    pub(super) fn note_escape(&mut self, object: &Node, name: &str, node: &Node) {
+        let is_escape = match name {
+            "__globals__" | "__builtins__" => true,
+            "__subclasses__" => climbs(object),
+            _ => false,
+        };
+        if is_escape {
             self.inspection.signal("inner_objects", node.span);
         } else if name == "__proto__" {
             self.inspection.signal("prototype_changed", node.span);
         }
+    }
+}
+
+/// Whether an object is reached by way of its class: `x.__class__.__bases__[0]`.
+fn climbs(object: &Node) -> bool {
+    let mut at = object;
+    loop {
+        at = match &at.expr {
+            Expr::Member(_, name)
+                if matches!(&**name, "__class__" | "__base__" | "__bases__" | "__mro__") =>
+            {
+                return true;
+            }
+            Expr::Member(inner, _) | Expr::Index(inner, _) => inner,
+            Expr::Call(call) => &call.function,
+            _ => return false,
+        };
     }
 }
 

@@ -154,12 +154,12 @@ impl Machine<'_, '_> {
                     for decorator in decorators {
                         self.evaluate(decorator);
                     }
-                    if matches!(&**name, "__reduce__" | "__reduce_ex__") {
-                        self.inspection.signal("reduce_defined", function.span);
-                    }
                     let is_static = decorators.iter().any(is_static_method);
                     let method = self.close(function, (!is_static).then(|| this.clone()));
-                    self.set_member(id, name, method);
+                    self.set_member(id, name, method.clone());
+                    if matches!(&**name, "__reduce__" | "__reduce_ex__") {
+                        self.reduce(&method, function.span);
+                    }
                 }
                 Statement::Assign { target: Target::Name(name), value, .. } => {
                     let value = self.evaluate(value);
@@ -169,6 +169,19 @@ impl Machine<'_, '_> {
             }
         }
         value
+    }
+
+    /// An object says what is called when it is loaded: whoever loads it will call that.
+    fn reduce(&mut self, method: &Value, span: Span) {
+        let result = self.call_value(method, None, Vec::new(), Vec::new(), span);
+        for one in result.alternatives() {
+            let Some([function, args, ..]) = one.as_list().map(|list| list.as_slice()) else { continue };
+            if function.as_thing().is_some_and(|thing| super::sink::is_guarded(&thing.name)) {
+                self.inspection.signal("reduce_defined", span);
+                let args = args.as_list().map(|list| list.to_vec()).unwrap_or_default();
+                self.call_value(function, None, args, Vec::new(), span);
+            }
+        }
     }
 
     fn execute_loop(&mut self, repeated: &Loop) {
@@ -283,7 +296,10 @@ impl Machine<'_, '_> {
                 What::Thing(thing) => {
                     if &*thing.name == "Object.prototype" || thing.name.ends_with(".__proto__") {
                         self.inspection.signal("prototype_changed", span);
-                    } else if !thing.made && super::sink::is_guarded(&thing.name) {
+                    } else if !thing.made
+                        && super::sink::is_guarded(&thing.name)
+                        && &*thing.name != "globalThis"
+                    {
                         self.inspection.signal("library_changed", span);
                     }
                     self.dialect_assigned(thing, name, &value, span);

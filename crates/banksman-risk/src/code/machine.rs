@@ -36,6 +36,8 @@ pub(super) struct Scope {
     pub(super) outer: Vec<Name>,
     /// What `return` gave so far.
     pub(super) result: Option<Value>,
+    /// What `yield` gave so far.
+    pub(super) yielded: Vec<Value>,
 }
 
 /// A class: its methods and, for all its objects together, their fields.

@@ -27,7 +27,8 @@ pub(super) fn is_guarded(name: &str) -> bool {
             | "shutil"
             | "builtins"
             | "__builtins__"
-            | "sys"
+            | "exec"
+            | "eval"
             | "ssl"
             | "fs"
             | "child_process"
@@ -108,7 +109,7 @@ impl Machine<'_, '_> {
             }
             Effect::Prints => {
                 if content_of(site).has(Taint::ENVIRONMENT) {
-                    self.inspection.signal("secret_env", span);
+                    self.inspection.signal("environment_printed", span);
                 }
                 Taint::NONE
             }

@@ -48,6 +48,8 @@ pub(crate) enum Expr {
     Class(Rc<Class>),
     Comprehension(Box<Comprehension>),
     Assign(Box<Target>, Box<Node>),
+    /// One of what a generator gives.
+    Yield(Box<Node>),
     /// Nothing is known of its value, but these parts of it happen.
     Opaque(Vec<Node>),
 }

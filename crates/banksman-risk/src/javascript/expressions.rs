@@ -60,7 +60,11 @@ fn lower(source: &mut Source<'_>, node: Node<'_>) -> Expr {
             let options = vec![*child(source, node, "consequence"), *child(source, node, "alternative")];
             Expr::Sequence(vec![condition, source.node(node, Expr::Either(options))])
         }
-        "parenthesized_expression" | "await_expression" | "yield_expression" | "template_substitution" => {
+        "yield_expression" => match children(node).into_iter().next_back() {
+            Some(inner) => Expr::Yield(Box::new(expression(source, inner))),
+            None => Expr::Nothing,
+        },
+        "parenthesized_expression" | "await_expression" | "template_substitution" => {
             match children(node).into_iter().next() {
                 Some(inner) => expression(source, inner).expr,
                 None => Expr::Nothing,
@@ -227,7 +231,7 @@ fn template(source: &mut Source<'_>, node: Node<'_>) -> Expr {
 /// Lowers a function, a method or an arrow.
 pub(super) fn function(source: &mut Source<'_>, node: Node<'_>) -> Rc<Function> {
     let mut parameters = Vec::new();
-    for name in node.child_by_field_name("parameter") {
+    if let Some(name) = node.child_by_field_name("parameter") {
         parameters.push(Parameter { target: target(source, name), default: None, takes: Takes::One });
     }
     for parameter in node.child_by_field_name("parameters").map(children).unwrap_or_default() {

@@ -150,6 +150,24 @@ fn builtin(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
             let function = first?.clone();
             partial(function, site.args.get(1..).unwrap_or_default().to_vec(), site.keywords.clone())
         }
+        // `attrgetter("name")(object)` is `getattr(object, "name")`.
+        "operator.attrgetter" => {
+            partial(Value::thing("operator.attrgetter()"), site.args.clone(), Vec::new())
+        }
+        "operator.attrgetter()" => {
+            let name = first?.known_text()?;
+            let object = site.arg(1)?.clone();
+            name.split('.').fold(object, |object, part| machine.attribute(&object, part))
+        }
+        "operator.methodcaller" => {
+            partial(Value::thing("operator.methodcaller()"), site.args.clone(), Vec::new())
+        }
+        "operator.methodcaller()" => {
+            let (name, object) = (first?.known_text()?, site.args.last()?.clone());
+            let method = machine.attribute(&object, &name);
+            let args = site.args.get(1..site.args.len() - 1).unwrap_or_default().to_vec();
+            machine.call_value(&method, Some(&object), args, Vec::new(), site.span)
+        }
         "super" => match machine.lookup("self").what {
             What::Instance(id) => What::Instance(id).into(),
             _ => unknown(),

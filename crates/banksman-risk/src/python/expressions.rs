@@ -53,9 +53,12 @@ fn lower(source: &mut Source<'_>, node: Node<'_>) -> Expr {
             sequence.push(source.node(node, either));
             Expr::Sequence(sequence)
         }
+        "yield" => match children(node).into_iter().next_back() {
+            Some(inner) => Expr::Yield(Box::new(expression(source, inner))),
+            None => Expr::Nothing,
+        },
         "parenthesized_expression"
         | "await"
-        | "yield"
         | "list_splat"
         | "dictionary_splat"
         | "as_pattern"

@@ -183,9 +183,15 @@ pub(super) fn attribute(thing: &Thing, name: &str) -> Option<Value> {
         (_, "name") if is_path => Value::text(base_name(text.unwrap_or("\0"))),
         ("os.DirEntry", "path") => Value::text(text.unwrap_or("\0")),
         ("os.DirEntry", "name") => Value::text(base_name(text.unwrap_or("\0"))),
+        ("subprocess.Popen", "stdin") => Value::made("subprocess.Popen.stdin", thing.text.clone()),
+        // A module that is only known when it runs: most likely one whose function is asked for by name.
+        ("\0", _) => {
+            let modules = ["os", "subprocess", "shutil"].map(|module| format!("{module}.{name}"));
+            let known = modules.into_iter().filter(|full| super::is_known(full)).map(Value::thing);
+            Value::any_of(known.chain([Value::thing(format!("\0.{name}"))]))
+        }
         // A namespace is what it is the namespace of.
         (_, "__dict__") => What::Thing(Rc::new(thing.clone())).into(),
-        (_, "__class__" | "__self__" | "__module__" | "__loader__") if thing.name.is_empty() => return None,
         _ => return None,
     })
 }

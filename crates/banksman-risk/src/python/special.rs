@@ -83,10 +83,13 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
         }
         name if name.starts_with("git.Repo.git.") || name.starts_with("git.Repo.init.git.") => {
             let words = ["git", site.method()].map(|word| Value::text(word.replace('_', "-")));
-            machine.run_program(
-                &Value::list(words.into_iter().chain(site.args.iter().cloned()).collect()),
-                site.span,
-            );
+            let flags = site.keywords.iter().filter(|(_, value)| value.truth() == Some(true));
+            let flags = flags.map(|(name, _)| match name.len() {
+                1 => Value::text(format!("-{name}")),
+                _ => Value::text(format!("--{}", name.replace('_', "-"))),
+            });
+            let words = words.into_iter().chain(flags).chain(site.args.iter().cloned()).collect();
+            machine.run_program(&Value::list(words), site.span);
             None
         }
         name if name.starts_with("sh.") && name.matches('.').count() == 1 => {
@@ -139,7 +142,8 @@ fn subprocess(machine: &mut Machine<'_, '_>, site: &CallSite) -> Value {
         None => machine.run_shell(&command, span),
     }
     machine.directory = before;
-    Value::made(Rc::clone(&site.name), None).with(command.taint)
+    let program = command.as_list().and_then(|list| list.first()).unwrap_or(&command).to_text();
+    Value::made(Rc::clone(&site.name), Some(program)).with(command.taint)
 }
 
 fn network(machine: &mut Machine<'_, '_>, site: &CallSite, name: &str) -> Option<Value> {
@@ -246,9 +250,19 @@ fn by_method(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
             machine.apply(Effect::Url(Direction::Fetch, Some("GET"), Arg::At(0, "url")), site);
             Some(Value::made(Rc::clone(&site.name), None).with(Taint::NETWORK))
         }
-        "communicate" if site.name.starts_with("subprocess.") => {
-            let input = site.either(0, "input").and_then(Value::known_text)?;
-            machine.run_shell(&Value::text(input), span);
+        "communicate" | "write" | "writelines" | "sendline"
+            if site.name.starts_with("subprocess.Popen") || site.name.starts_with("pexpect.spawn") =>
+        {
+            let program = site.receiver.as_ref().map(Value::to_text)?;
+            let input = Value::text(site.either(0, "input")?.known_text()?);
+            let program = program.split_whitespace().next().unwrap_or_default();
+            match program.rsplit('/').next().unwrap_or_default() {
+                "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash" | "fish" => machine.run_shell(&input, span),
+                "python" | "python3" => {
+                    machine.run_code(&input, span);
+                }
+                _ => {}
+            }
             None
         }
         "parent" | "joinpath" if site.name.starts_with("_.") => Some(path("\0")),

@@ -83,7 +83,8 @@ fn statement(source: &mut Source<'_>, node: Node<'_>, out: &mut Vec<Statement>) 
                 Expr::Number(number) => number != 0,
                 _ => false,
             });
-            let endless = always && node.child_by_field_name("body").is_some_and(|body| !leaves(body));
+            let endless =
+                always && node.child_by_field_name("body").is_some_and(|body| !leaves(source, body));
             let body = field_block(source, node, "body");
             out.push(Statement::Loop(Box::new(Loop { each: None, test, endless, body })));
             otherwise(source, node, out);
@@ -331,7 +332,7 @@ fn statement_call(source: &mut Source<'_>, node: Node<'_>, name: &str) -> crate:
 }
 
 /// Whether something in a loop's body leaves it.
-fn leaves(body: Node<'_>) -> bool {
+fn leaves(source: &Source<'_>, body: Node<'_>) -> bool {
     const LOOKED_AT: usize = 2000;
     let mut stack = vec![body];
     let mut looked_at = 0;
@@ -341,7 +342,14 @@ fn leaves(body: Node<'_>) -> bool {
             return true;
         }
         match node.kind() {
-            "break_statement" | "return_statement" | "raise_statement" => return true,
+            "break_statement" | "return_statement" | "raise_statement" | "yield" | "await" => return true,
+            "call" => {
+                let function = node.child_by_field_name("function").map(|function| source.text_of(function));
+                if matches!(function, Some("exit" | "quit" | "sys.exit" | "os._exit" | "next")) {
+                    return true;
+                }
+                stack.extend(children(node));
+            }
             "function_definition" | "lambda" => {}
             _ => stack.extend(children(node)),
         }

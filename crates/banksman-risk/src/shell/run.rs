@@ -28,6 +28,8 @@ pub(super) struct Runner<'i, 'c> {
     pub(super) uncertain: bool,
     /// Whether what runs now runs beside something else: in a pipe or in the background.
     pub(super) beside: bool,
+    /// Whether the text is no well-formed shell: then a word may hold more than was meant.
+    pub(super) broken: bool,
 }
 
 /// A program that is about to run.
@@ -51,6 +53,7 @@ impl<'i, 'c> Runner<'i, 'c> {
             calls: Vec::new(),
             uncertain: false,
             beside: false,
+            broken: false,
         }
     }
 
@@ -65,7 +68,10 @@ impl<'i, 'c> Runner<'i, 'c> {
             let span = self.origin.span(at.min(text.len())..text.len());
             self.inspection.signal("shell_syntax", span);
         }
-        self.script(&script, stdin)
+        let outer = std::mem::replace(&mut self.broken, script.broken.is_some());
+        let output = self.script(&script, stdin);
+        self.broken = outer;
+        output
     }
 
     /// Takes steps of work; when there are none left, everything else is passed over (and the action is high).
@@ -241,7 +247,7 @@ impl<'i, 'c> Runner<'i, 'c> {
             return Text::default();
         }
         let span = self.origin.span(command.range.clone());
-        self.connects(&fields, targets, input, span);
+        self.connects(&fields, targets, span);
         self.invoke(Invocation { fields, env, stdin: input.clone(), span })
     }
 

@@ -102,7 +102,8 @@ impl Scope {
             variables: self.variables.clone(),
             files: self.files.clone(),
             exported: self.exported.clone(),
-            positional: Some(positional),
+            // Without arguments nothing is said about `$1`: it may be part of what is wrapped.
+            positional: Some(positional).filter(|values| !values.is_empty()),
             directory: self.directory.clone(),
             ..Self::default()
         }

@@ -1,4 +1,10 @@
 //! What the analyser says, by area.
 
+mod address;
 mod catalogue;
 mod path;
+mod severity;
+mod shell;
+mod shell_properties;
+mod sql;
+mod tool;
