@@ -10,7 +10,7 @@ use super::value::{TEXT, Taint, Thing, Value, What};
 /// Names longer than this are not followed.
 const NAME: usize = 160;
 /// Elements of a list that a comprehension or a callback is followed for, one by one.
-pub(super) const MAPPED: usize = 256;
+pub(super) const MAPPED: usize = 2048;
 
 impl Machine<'_, '_> {
     /// The value of an expression; what it does is stated on the way.
@@ -47,8 +47,11 @@ impl Machine<'_, '_> {
                 for part in parts {
                     let part = self.evaluate(part);
                     whole = whole.concat(&as_text(&part));
+                    self.charge(&whole, node.span);
+                    if self.exhausted {
+                        break;
+                    }
                 }
-                self.charge(&whole, node.span);
                 whole
             }
             Expr::Add(parts) => {
@@ -58,6 +61,9 @@ impl Machine<'_, '_> {
                     let part = self.evaluate(part);
                     whole = combine(Operator::Add, &whole, &part);
                     self.charge(&whole, node.span);
+                    if self.exhausted {
+                        break;
+                    }
                 }
                 whole
             }
@@ -168,8 +174,8 @@ impl Machine<'_, '_> {
         Value::made("_", None).with(element.taint).or(Value::list(vec![element]))
     }
 
-    fn slice(&mut self, object: &Node, bounds: &[Option<Node>]) -> Value {
-        let object = self.evaluate(object);
+    fn slice(&mut self, node: &Node, bounds: &[Option<Node>]) -> Value {
+        let object = self.evaluate(node);
         let bounds: Vec<Option<Value>> =
             bounds.iter().map(|bound| bound.as_ref().map(|node| self.evaluate(node))).collect();
         let numbers: Option<Vec<Option<i64>>> = bounds
@@ -180,6 +186,7 @@ impl Machine<'_, '_> {
             })
             .collect();
         let Some(numbers) = numbers else { return Value::unknown(object.taint) };
+        self.charge(&object, node.span);
         object.each(|value| text::slice(value, &numbers))
     }
 
@@ -334,7 +341,7 @@ fn unknown_member(name: &str) -> Value {
 fn as_text(value: &Value) -> Value {
     value.each(|one| match &one.what {
         What::Text(_) | What::Number(_) | What::Thing(_) => Value::text(one.to_text()).with(one.taint),
-        _ => Value { what: What::Text("\0".into()), taint: one.taint },
+        _ => Value::text("\0").with(one.taint),
     })
 }
 
@@ -353,7 +360,7 @@ pub(super) fn combine(operator: Operator, left: &Value, right: &Value) -> Value 
         _ => None,
     };
     if let Some(number) = number {
-        return Value { what: What::Number(number), taint };
+        return Value::from(What::Number(number)).with(taint);
     }
     match operator {
         Operator::Add => left.concat(right),

@@ -168,7 +168,7 @@ impl<'i, 'c> Machine<'i, 'c> {
 
     /// Counts the work of putting a text together, which is more than a step if it is long.
     pub(super) fn charge(&mut self, value: &Value, span: Span) {
-        let length: usize = value.alternatives().iter().map(Value::text_length).sum();
+        let length = value.weight();
         if length > 1024 && !self.inspection.spend(u32::try_from(length / 256).unwrap_or(u32::MAX), span) {
             self.exhausted = true;
         }

@@ -159,6 +159,23 @@ fn hostile_shapes_are_read_or_refused() {
     let alternatives: String = (0..60).map(|n| format!("if x:\n    c = 'echo {n}'\n")).collect();
     let risk = assess(&format!("import os\nc = 'rm -rf /'\n{alternatives}os.system(c)")).level;
     assert!(risk >= Risk::Medium, "too many to tell apart is not harmless");
+    // Lists of lists, maps of maps and what else grows.
+    for growth in
+        ["x = [x]", "x = [x, x]", "x = {'a': x}", "x = (x, [x, {'b': x}])", "x = x + x", "x = x[::-1] + x"]
+    {
+        assess(&format!(
+            "x = ['a']\ny = ['a']\n{}z = x or y\nprint(z == x)",
+            format!("{growth}\n").repeat(3_000)
+        ));
+    }
+    assess(&format!(
+        "x = 'a' * 60000\n{}",
+        "y = x.replace('a', 'b').upper()[::-1]\nprint(y)\n".repeat(5_000)
+    ));
+    assess(&format!("x = '{}' % 1\ny = '{}'.format(1)", "%s".repeat(30_000), "{}".repeat(30_000)));
+    assess(&format!("x = []\n{}", "x.append(x)\n".repeat(5_000)));
+    assess(&format!("x = f'{}'", "{a}b".repeat(20_000)));
+    assess(&format!("f = g\n{}f()", "f = functools.partial(f, f)\n".repeat(2_000)));
     assess(&"def f(".repeat(2_000));
     assess(&"a[".repeat(20_000));
     assess(&"\"\"\"".repeat(10_001));
