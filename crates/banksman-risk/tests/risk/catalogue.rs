@@ -1,22 +1,15 @@
 //! The built-in catalogue: it loads, it is broad, and rules of one's own go by the same schema.
 
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 use banksman_core::{Kind, Risk};
 use banksman_risk::{Assessor, Catalogue, CatalogueError, RuleSet};
 
-#[test]
-fn every_rule_is_proved_by_its_examples() {
-    // Loading proves; an error names every example that does not hold.
-    if let Err(error) = Catalogue::builtin() {
-        panic!("{error}");
-    }
-}
+use crate::assessor;
 
 #[test]
 fn there_are_more_than_120_rules_of_every_level() {
-    let catalogue = Catalogue::builtin().unwrap();
+    let catalogue = assessor().catalogue();
     assert!(catalogue.rules().len() > 120, "{}", catalogue.rules().len());
     for level in [Risk::Low, Risk::Medium, Risk::High, Risk::Critical] {
         assert!(catalogue.rules().iter().filter(|rule| rule.level == level).count() > 10, "{level}");
@@ -24,22 +17,10 @@ fn there_are_more_than_120_rules_of_every_level() {
 }
 
 #[test]
-fn reasons_are_sentences_and_no_two_rules_give_the_same_one_at_different_levels() {
-    let catalogue = Catalogue::builtin().unwrap();
-    let mut seen: BTreeSet<(&str, &str)> = BTreeSet::new();
-    for rule in catalogue.rules() {
+fn reasons_are_sentences() {
+    for rule in assessor().catalogue().rules() {
         assert!(rule.reason.ends_with('.') && rule.reason.starts_with(char::is_uppercase), "{}", rule.id);
-        let level: &'static str = match rule.level {
-            Risk::None => "none",
-            Risk::Low => "low",
-            Risk::Medium => "medium",
-            Risk::High => "high",
-            Risk::Critical => "critical",
-        };
-        seen.insert((rule.reason.as_str(), level));
     }
-    let reasons: BTreeSet<&str> = seen.iter().map(|(reason, _)| *reason).collect();
-    assert_eq!(seen.len(), reasons.len());
 }
 
 #[test]
@@ -54,7 +35,7 @@ fn loading_and_proving_is_quick() {
 
 #[test]
 fn the_catalogue_can_be_written_out_and_read_again() {
-    let catalogue = Catalogue::builtin().unwrap();
+    let catalogue = assessor().catalogue();
     let set = RuleSet { rules: catalogue.rules().to_vec(), ..RuleSet::default() };
     let json = serde_json::to_string(&set).unwrap();
     // JSON is YAML.
@@ -112,7 +93,6 @@ rules:
 /// Ways to say the same: a rule for a command sees all of them.
 #[test]
 fn spellings_do_not_matter() {
-    let assessor = Assessor::new(Catalogue::builtin().unwrap());
     for (rule, commands) in [
         (
             "git.push.force",
@@ -144,7 +124,7 @@ fn spellings_do_not_matter() {
         ("files.windows.delete-tree", &["remove-item -rec -fo src", "Remove-Item src -RECURSE"][..]),
     ] {
         for command in commands {
-            let findings = assessor.assess_text(Kind::Shell, command).findings;
+            let findings = assessor().assess_text(Kind::Shell, command).findings;
             assert!(findings.iter().any(|finding| finding.rule == rule), "{rule} should notice {command:?}");
         }
     }
@@ -153,7 +133,6 @@ fn spellings_do_not_matter() {
 /// What only looks like it.
 #[test]
 fn near_misses_are_not_noticed() {
-    let assessor = Assessor::new(Catalogue::builtin().unwrap());
     for command in [
         "git commit -m 'git push --force'",
         "git push --force --dry-run",
@@ -173,7 +152,7 @@ fn near_misses_are_not_noticed() {
         "mkfs.ext4 disk.img",
         "kill -0 123",
     ] {
-        let assessment = assessor.assess_text(Kind::Shell, command);
+        let assessment = assessor().assess_text(Kind::Shell, command);
         assert!(
             assessment.level <= Risk::Low,
             "{command:?} is {}: {:?}",
