@@ -3,6 +3,8 @@
 mod address;
 mod path;
 mod severity;
+mod shell;
+mod shell_properties;
 mod sql;
 mod tool;
 
