@@ -18,7 +18,7 @@ use index::{Entry, Index};
 use programs::{Programs, canonical};
 
 pub use load::{CatalogueError, Disproof};
-pub(crate) use options::{Arguments, FlagName, Value};
+pub(crate) use options::{Arguments, FlagName};
 pub use pattern::TextPattern;
 pub use rule::{
     CallPattern, Clause, CommandPattern, Example, Examples, Operands, OptionStyle, PathPattern, ProgramSpec,
