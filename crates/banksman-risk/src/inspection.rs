@@ -160,9 +160,8 @@ impl<'c> Inspection<'c> {
         }
         if self.hits.len() >= self.limits.findings {
             // Full: a worse one takes the place of a lesser one, so the level never depends on the order.
-            match self.hits.iter_mut().find(|hit| hit.level < level) {
-                Some(lesser) => *lesser = Hit { rule, level, argument: self.argument.clone(), span },
-                None => {}
+            if let Some(lesser) = self.hits.iter_mut().find(|hit| hit.level < level) {
+                *lesser = Hit { rule, level, argument: self.argument.clone(), span };
             }
             return;
         }

@@ -77,10 +77,6 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             }
             Text::default()
         }
-        "umask" => {
-            runner.state_command(invocation);
-            Text::default()
-        }
         "alias" => {
             runner.state_command(invocation);
             for field in arguments {

@@ -250,7 +250,8 @@ impl Runner<'_, '_> {
                 output.text.truncate(kept);
                 output
             }
-            Part::Process { script, .. } => {
+            Part::Process(script) => {
+                // What goes into `>(sh)` is whatever the command prints.
                 let output = self.subshell(script, Text::unknown(Taint::OUTPUT));
                 let path = format!("/dev/fd/{}", 63 + self.scope.files());
                 self.scope.write_file(&path, output, false);

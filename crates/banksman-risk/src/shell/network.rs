@@ -26,7 +26,7 @@ pub(super) fn run(
             Some(connection(runner, name, invocation))
         }
         "scp" | "rsync" | "sftp" | "rclone" => {
-            copy(runner, name, invocation, read);
+            copy(runner, invocation, read);
             None
         }
         "mail" | "mailx" | "mutt" | "sendmail" | "msmtp" | "swaks" | "ftp" | "lftp" | "tftp" => {
@@ -67,7 +67,7 @@ fn transfer(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) ->
     let arguments = invocation.arguments();
     let words: Vec<Word<'_>> = arguments.iter().map(Field::word).collect();
     let catalogue = runner.inspection.catalogue();
-    let (spec, parsed) = catalogue.arguments(name, &words);
+    let (_, parsed) = catalogue.arguments(name, &words);
     if parsed.help {
         return Text::unknown(Taint::NONE);
     }
@@ -92,7 +92,6 @@ fn transfer(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) ->
             None => transfer.remote_name |= matches!(name.as_str(), "-O" | "--remote-name" | "-J"),
         }
     }
-    let _ = spec;
     let operands: Vec<Field> = parsed
         .operands
         .iter()
@@ -178,10 +177,8 @@ fn transfer_option(
         "-o" | "--output" => transfer.output = Some(value),
         "-O" | "--output-document" if !curl => transfer.output = Some(value),
         "--url" => transfer.urls.push(value),
-        "-K" | "--config" if curl => {
-            if value.text == "-" {
-                runner.note_code(&invocation.stdin.clone(), value.origin, super::program::How::File);
-            }
+        "-K" | "--config" if curl && value.text == "-" => {
+            runner.note_code(&invocation.stdin.clone(), value.origin, super::program::How::File);
         }
         _ => {}
     }
@@ -323,7 +320,7 @@ fn connection(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) 
 }
 
 /// Copies between machines: sent if the last one is elsewhere.
-fn copy(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation, read: &Reading) {
+fn copy(runner: &mut Runner<'_, '_>, invocation: &Invocation, read: &Reading) {
     let arguments = invocation.arguments();
     let operands: Vec<&Field> = arguments.iter().filter(|field| !field.text.starts_with('-')).collect();
     let Some((last, sources)) = operands.split_last() else { return };
@@ -348,7 +345,6 @@ fn copy(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation, read: 
     for source in sources.iter().filter(|source| !is_remote(&source.text)) {
         taint |= runner.read_file(source, source.span()).taint;
     }
-    let _ = name;
     runner.sent(&Text::unknown(taint), invocation.span);
     runner.path_written_elsewhere(last);
 }

@@ -106,7 +106,9 @@ impl Runner<'_, '_> {
 
     /// States that a path is used.
     pub(super) fn path(&mut self, access: Access, file: &Field, span: Span) {
-        if file.text.is_empty() {
+        // An unclosed quote makes one word of several: that is no path.
+        let swallowed = self.broken && file.text.contains(char::is_whitespace) && !file.text.contains('/');
+        if file.text.is_empty() || (swallowed && access == Access::Read) {
             return;
         }
         let base = self.scope.directory.clone();
@@ -140,7 +142,7 @@ impl Runner<'_, '_> {
     }
 
     /// A shell whose input or output is a network connection.
-    pub(super) fn connects(&mut self, fields: &[Field], targets: &[Target], _input: &Text, span: Span) {
+    pub(super) fn connects(&mut self, fields: &[Field], targets: &[Target], span: Span) {
         let to_network = targets.iter().any(|target| is_network(&target.file.text));
         let is_shell = fields
             .first()

@@ -96,13 +96,24 @@ impl Scope {
         }
     }
 
+    /// How many bytes a copy takes, about.
+    pub(super) fn weight(&self) -> usize {
+        let of_variable = |variable: &Variable| match variable {
+            Variable::One(text) => text.text.len(),
+            Variable::Many(texts) => texts.iter().map(|text| text.text.len() + 32).sum(),
+        };
+        self.variables.values().map(of_variable).sum::<usize>()
+            + self.files.values().map(|content| content.text.len()).sum::<usize>()
+    }
+
     /// What a shell started from here sees: variables and files, no functions, no aliases.
     pub(super) fn for_child(&self, positional: Vec<Text>) -> Self {
         Self {
             variables: self.variables.clone(),
             files: self.files.clone(),
             exported: self.exported.clone(),
-            positional: Some(positional),
+            // Without arguments nothing is said about `$1`: it may be part of what is wrapped.
+            positional: Some(positional).filter(|values| !values.is_empty()),
             directory: self.directory.clone(),
             ..Self::default()
         }

@@ -179,7 +179,7 @@ impl Lexer<'_> {
         self.blanks.push(Blank { range, with });
     }
 
-    fn to_line_end(&mut self) {
+    fn skip_line(&mut self) {
         let start = self.at;
         let rest = self.bytes.get(start..).unwrap_or_default();
         self.at += rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
@@ -199,7 +199,7 @@ impl Lexer<'_> {
                 return;
             }
         }
-        self.to_line_end();
+        self.skip_line();
     }
 
     /// `#`: a comment for MySQL, a temporary table or an operator for others.
@@ -207,7 +207,7 @@ impl Lexer<'_> {
         let names_table = is_word_byte(self.peek(1)) && self.reading == Reading::Standard;
         self.ambiguous = true;
         if self.reading == Reading::Mysql {
-            self.to_line_end();
+            self.skip_line();
         } else if names_table {
             self.word();
         } else {

@@ -11,6 +11,7 @@ mod query;
 mod scan;
 mod truth;
 mod verb;
+mod words;
 
 use std::borrow::Cow;
 
@@ -80,10 +81,16 @@ impl<'t> Reader<'_, '_, 't> {
                     Some(inner) => tokens = inner,
                     None => return true,
                 },
+                // `TABLE users` is `SELECT * FROM users`, which few dialects parse.
+                "table" => {
+                    self.state(Cow::Borrowed("select"), Vec::new(), Vec::new());
+                    scan::state_everything(self, rest);
+                    return true;
+                }
                 "begin" if !verb::begins_transaction(self.lexed, rest) => tokens = rest,
                 "else" | "then" | "loop" => tokens = rest,
-                "select" | "with" | "values" | "table" | "from" | "insert" | "update" | "delete"
-                | "merge" | "replace" | "(" => {
+                "select" | "with" | "values" | "from" | "insert" | "update" | "delete" | "merge"
+                | "replace" | "(" => {
                     return self.read_rows(&word, tokens);
                 }
                 _ => return self.read_verb(&word, tokens),
@@ -152,17 +159,22 @@ impl<'t> Reader<'_, '_, 't> {
     fn call(&mut self, name: &str, tokens: &[Token]) {
         let name = name.replace(['"', '`', '[', ']'], "");
         let last = name.rsplit('.').next().unwrap_or_default();
-        self.state(Cow::Owned(format!("function {last}")), Vec::new(), Vec::new());
-        if matches!(
+        let passes_query = matches!(
             last,
             "openquery"
                 | "openrowset"
                 | "opendatasource"
                 | "dblink"
                 | "dblink_exec"
-                | "query_to_xml"
                 | "dblink_send_query"
-        ) {
+                | "query_to_xml"
+        );
+        // T-SQL takes nothing but a string here; with a column for an argument it is somebody's own function.
+        if last.starts_with("open") && passes_query && !tokens.iter().any(|token| token.kind == Kind::Text) {
+            return;
+        }
+        self.state(Cow::Owned(format!("function {last}")), Vec::new(), Vec::new());
+        if passes_query {
             self.read_strings(Code::Sql, tokens);
         }
     }

@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use super::Reader;
 use super::lexer::{Kind, Token};
 use super::verb;
+use super::words::KINDS;
 
 /// What a statement can begin with, and whether a name that looks like it must be followed by something to count.
 const VERBS: &[(&str, &[&str])] = &[
@@ -31,54 +32,6 @@ const VERBS: &[(&str, &[&str])] = &[
     ("reconfigure", &[]),
     ("bulk", &["insert"]),
     ("kill", &[]),
-];
-
-/// What can be made and dropped.
-const KINDS: &[&str] = &[
-    "table",
-    "database",
-    "schema",
-    "view",
-    "index",
-    "user",
-    "role",
-    "login",
-    "function",
-    "procedure",
-    "proc",
-    "trigger",
-    "sequence",
-    "type",
-    "domain",
-    "extension",
-    "materialized",
-    "temp",
-    "temporary",
-    "or",
-    "unique",
-    "external",
-    "foreign",
-    "column",
-    "constraint",
-    "system",
-    "server",
-    "tablespace",
-    "publication",
-    "subscription",
-    "policy",
-    "event",
-    "if",
-    "aggregate",
-    "operator",
-    "cast",
-    "collation",
-    "language",
-    "rule",
-    "warehouse",
-    "stage",
-    "pipe",
-    "stream",
-    "task",
 ];
 
 /// States everything in it that changes something, and every function that is called.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::lexer::{Kind, Lexed, Token};
+use super::words::{ACTING_PRAGMAS, EXPLAINED, MODIFIERS, PLAIN, TELLING_PRAGMAS, TRANSACTION};
 use crate::inspection::Code;
 
 /// A statement, known by its words.
@@ -17,93 +18,6 @@ pub(super) struct Known {
     /// Whether another statement may follow without a semicolon.
     pub(super) open_ended: bool,
 }
-
-/// Statements of which the first word says enough.
-const PLAIN: &[&str] = &[
-    "abort",
-    "analyse",
-    "analyze",
-    "attach",
-    "backup",
-    "cache",
-    "change",
-    "check",
-    "checkpoint",
-    "checksum",
-    "close",
-    "cluster",
-    "comment",
-    "commit",
-    "dbcc",
-    "deallocate",
-    "delimiter",
-    "deny",
-    "detach",
-    "disable",
-    "discard",
-    "enable",
-    "end",
-    "exchange",
-    "export",
-    "fetch",
-    "flush",
-    "handler",
-    "import",
-    "install",
-    "kill",
-    "list",
-    "listen",
-    "lock",
-    "move",
-    "msck",
-    "notify",
-    "open",
-    "optimize",
-    "print",
-    "purge",
-    "put",
-    "raiserror",
-    "reassign",
-    "reconfigure",
-    "refresh",
-    "reindex",
-    "release",
-    "remove",
-    "rename",
-    "repair",
-    "reset",
-    "resignal",
-    "restore",
-    "resume",
-    "return",
-    "revert",
-    "rollback",
-    "save",
-    "savepoint",
-    "security",
-    "show",
-    "shutdown",
-    "signal",
-    "start",
-    "stop",
-    "suspend",
-    "throw",
-    "uncache",
-    "undrop",
-    "uninstall",
-    "unlisten",
-    "unload",
-    "unlock",
-    "unset",
-    "use",
-    "vacuum",
-    "waitfor",
-    "xa",
-    "get",
-    "ls",
-    "rm",
-    "help",
-];
 
 /// What a statement does, if its words say it.
 pub(super) fn known(lexed: &Lexed<'_>, word: &str, tokens: &[Token]) -> Option<Known> {
@@ -251,51 +165,6 @@ fn is(lexed: &Lexed<'_>, token: &Token, word: &str) -> bool {
 
 /// What is made, changed or dropped, and where its name begins.
 fn kind_of_object(lexed: &Lexed<'_>, tokens: &[Token]) -> Option<(String, usize)> {
-    const MODIFIERS: &[&str] = &[
-        "or",
-        "replace",
-        "alter",
-        "temp",
-        "temporary",
-        "global",
-        "local",
-        "unlogged",
-        "unique",
-        "materialized",
-        "recursive",
-        "external",
-        "foreign",
-        "aggregate",
-        "constraint",
-        "trusted",
-        "procedural",
-        "clustered",
-        "nonclustered",
-        "virtual",
-        "transient",
-        "secure",
-        "force",
-        "public",
-        "bitmap",
-        "fulltext",
-        "spatial",
-        "columnstore",
-        "hypertable",
-        "default",
-        "definer",
-        "algorithm",
-        "undefined",
-        "merge",
-        "temptable",
-        "invoker",
-        "security",
-        "sql",
-        "volatile",
-        "iceberg",
-        "dynamic",
-        "event",
-        "user",
-    ];
     let mut at = 0;
     loop {
         let token = tokens.get(at)?;
@@ -432,47 +301,16 @@ fn command_traits(lexed: &Lexed<'_>, rest: &[Token], traits: &mut Vec<&'static s
 
 /// Whether a pragma changes something: it is given a value, and it is not one that only tells.
 fn pragma_changes(lexed: &Lexed<'_>, rest: &[Token]) -> bool {
-    const TELLING: &[&str] = &[
-        "table_info",
-        "table_xinfo",
-        "table_list",
-        "index_list",
-        "index_info",
-        "index_xinfo",
-        "foreign_key_list",
-        "foreign_key_check",
-        "integrity_check",
-        "quick_check",
-        "collation_list",
-        "database_list",
-        "function_list",
-        "module_list",
-        "pragma_list",
-        "compile_options",
-        "stats",
-    ];
-    const ACTING: &[&str] = &["wal_checkpoint", "incremental_vacuum", "optimize", "shrink_memory"];
     // `schema.name`
     let at = if rest.get(1).is_some_and(|token| token.kind == Kind::Sign(b'.')) { 2 } else { 0 };
     let name = rest.get(at).map(|token| lexed.word(token).to_ascii_lowercase()).unwrap_or_default();
     let valued = rest.len() > at + 1;
-    (valued && !TELLING.contains(&name.as_str())) || ACTING.contains(&name.as_str())
+    (valued && !TELLING_PRAGMAS.contains(&name.as_str())) || ACTING_PRAGMAS.contains(&name.as_str())
 }
 
 /// Whether a `BEGIN` begins a transaction, and no block.
 pub(super) fn begins_transaction(lexed: &Lexed<'_>, rest: &[Token]) -> bool {
-    const WORDS: &[&str] = &[
-        "transaction",
-        "work",
-        "tran",
-        "deferred",
-        "immediate",
-        "exclusive",
-        "isolation",
-        "read",
-        "concurrent",
-    ];
-    rest.first().is_none_or(|token| WORDS.iter().any(|word| is(lexed, token, word)))
+    rest.first().is_none_or(|token| TRANSACTION.iter().any(|word| is(lexed, token, word)))
 }
 
 /// Whether `SELECT ... INTO OUTFILE` or `DUMPFILE` is in it.
@@ -484,10 +322,6 @@ pub(super) fn writes_file(lexed: &Lexed<'_>, tokens: &[Token]) -> bool {
 
 /// Whether an `EXPLAIN` runs what it explains, and where that begins.
 pub(super) fn runs_what_it_explains(lexed: &Lexed<'_>, tokens: &[Token]) -> (bool, usize) {
-    const INNER: &[&str] = &[
-        "select", "with", "values", "table", "insert", "update", "delete", "merge", "replace", "create",
-        "execute", "declare", "refresh", "truncate", "drop", "alter", "call", "grant",
-    ];
     let mut runs = false;
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
@@ -497,12 +331,12 @@ pub(super) fn runs_what_it_explains(lexed: &Lexed<'_>, tokens: &[Token]) -> (boo
                     || (next.kind == Kind::Text && matches!(lexed.word(next), "'false'" | "'off'" | "'0'"))
             });
             runs = !off;
-        } else if token.kind != Kind::Sign(b'(') && INNER.iter().any(|word| is(lexed, token, word)) {
-            return (runs, at);
-        } else if token.kind == Kind::Sign(b'(')
-            && tokens.get(at + 1).is_some_and(|next| INNER.iter().any(|word| is(lexed, next, word)))
-        {
-            return (runs, at);
+        } else {
+            // In brackets, what is explained is the query inside; options are in brackets too.
+            let inner = if token.kind == Kind::Sign(b'(') { tokens.get(at + 1) } else { Some(token) };
+            if inner.is_some_and(|inner| EXPLAINED.iter().any(|word| is(lexed, inner, word))) {
+                return (runs, at);
+            }
         }
         at += 1;
     }

@@ -135,13 +135,13 @@ fn read_in_surroundings(inspection: &mut Inspection<'_>, args: &Json, command: &
         for (name, value) in variables.iter() {
             let is_name = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
             if let (true, Some(value)) = (is_name && !name.is_empty(), value.as_str()) {
-                let _ = write!(line, "export {name}={}\n", quoted(value));
+                let _ = writeln!(line, "export {name}={}", quoted(value));
             }
         }
     }
     let folder = ["cwd", "workdir", "working_directory", "working_dir", "directory"];
     if let Some(folder) = folder.iter().find_map(|name| args.get(name)?.as_str()) {
-        let _ = write!(line, "cd {}\n", quoted(folder));
+        let _ = writeln!(line, "cd {}", quoted(folder));
     }
     if let Some(input) = ["stdin", "standard_input"].iter().find_map(|name| args.get(name)?.as_str()) {
         let _ = write!(line, "printf %s {} | ", quoted(input));

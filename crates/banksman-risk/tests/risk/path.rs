@@ -1,10 +1,74 @@
 //! File actions.
 
 use banksman_core::{Kind, Risk};
-use banksman_risk::{Assessor, Catalogue};
+use proptest::prelude::*;
+
+use crate::assessor;
+
+fn level(text: &str) -> Risk {
+    assessor().assess_text(Kind::File, text).level
+}
 
 #[test]
-fn the_built_in_rules_hold() {
-    let assessor = Assessor::new(Catalogue::builtin().unwrap_or_else(|error| panic!("{error}")));
-    assert_eq!(assessor.assess_text(Kind::File, "read README.md").level, Risk::None);
+fn files_are_judged_by_where_they_are() {
+    for (text, expected) in [
+        ("read README.md", Risk::None),
+        ("read /etc/hosts", Risk::None),
+        ("read /etc/passwd", Risk::None),
+        ("write src/main.rs", Risk::None),
+        ("write /tmp/x", Risk::None),
+        ("delete /tmp/x", Risk::None),
+        ("rmtree node_modules", Risk::None),
+        ("write /dev/null", Risk::None),
+        ("README.md", Risk::None),
+        ("read .env", Risk::Medium),
+        ("read ./src/../.env", Risk::Medium),
+        (".env", Risk::Medium),
+        ("read /etc/shadow", Risk::High),
+        ("/etc/hosts", Risk::High),
+        ("write ~/.bashrc", Risk::High),
+        ("write ~/.ssh/authorized_keys", Risk::High),
+        ("write /tmp/../etc/cron.d/x", Risk::High),
+        ("rmtree .git", Risk::High),
+        ("rmtree ~", Risk::Critical),
+        ("rmtree /", Risk::Critical),
+        ("rmtree /etc", Risk::Critical),
+        ("write /dev/sda", Risk::Critical),
+        ("write banksman-data/policy.yaml", Risk::Critical),
+    ] {
+        assert_eq!(level(text), expected, "{text}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_read(text in "\\PC{0,100}") {
+        let _ = level(&text);
+    }
+
+    #[test]
+    fn redundant_parts_never_lower_a_level(
+        verb in prop_oneof![Just("read"), Just("write"), Just("delete"), Just("rmtree"), Just("chmod")],
+        path in prop_oneof![
+            Just("/"), Just("/etc/shadow"), Just("~/.ssh/id_rsa"), Just(".env"), Just("/tmp/x"), Just("src/a/b.rs"), Just(".git"),
+            Just("/usr/lib"), Just("~"), Just("node_modules/x"), Just("../x"), Just("/dev/sda"), Just("banksman-data/x"), Just("."),
+        ],
+        detours in proptest::collection::vec(prop_oneof![Just("./"), Just("/"), Just("x/../"), Just("x/y/../../"), Just(".//./")], 1..4),
+    ) {
+        // Behind every slash, and before a relative path.
+        let mut text = String::new();
+        let relative = !path.starts_with(['/', '~']);
+        let mut detours = detours.iter().cycle();
+        if relative {
+            text.push_str(detours.next().filter(|detour| !detour.starts_with('/')).unwrap_or(&"./"));
+        }
+        for c in path.chars() {
+            text.push(c);
+            if c == '/' {
+                text.push_str(detours.next().unwrap_or(&"./"));
+            }
+        }
+        let (plain, detoured) = (level(&format!("{verb} {path}")), level(&format!("{verb} {text}")));
+        prop_assert!(detoured >= plain, "{} {}: {} but {}: {}", verb, path, plain, text, detoured);
+    }
 }

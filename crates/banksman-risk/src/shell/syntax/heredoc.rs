@@ -42,7 +42,7 @@ impl Parser<'_> {
                 }
                 Part::Parameter(_)
                 | Part::Substitution(_)
-                | Part::Process { .. }
+                | Part::Process(_)
                 | Part::Arithmetic(_)
                 | Part::Array(_) => {
                     end = self.slice(start, self.at).to_owned();

@@ -8,6 +8,8 @@ mod compound;
 mod heredoc;
 mod parser;
 mod quoting;
+#[cfg(test)]
+mod tests;
 mod word;
 
 use std::cell::OnceCell;
@@ -117,7 +119,7 @@ pub(super) enum Part {
     /// `$(...)`, `` `...` ``.
     Substitution(Script),
     /// `<(...)`, `>(...)`.
-    Process { script: Script, input: bool },
+    Process(Script),
     /// `$((...))`: a number, but what is expanded in it runs.
     Arithmetic(Vec<Part>),
     /// `(a b c)` after `name=`.

@@ -190,10 +190,8 @@ impl<'t> Parser<'t> {
                 b';' if stop.case_arm && matches!(self.peek_at(1), Some(b';' | b'&')) => break,
                 b';' => {
                     // `;;` outside of `case`, or `; ;`: not shell, but what follows is still read.
+                    self.trouble();
                     self.at += 1;
-                    if script.items.is_empty() {
-                        self.trouble();
-                    }
                     link = Link::Always;
                     continue;
                 }

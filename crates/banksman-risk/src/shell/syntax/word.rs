@@ -44,7 +44,7 @@ impl Parser<'_> {
                     flush(&mut literal, &mut parts);
                     self.at += 2;
                     let script = self.nested_script();
-                    parts.push(Part::Process { script, input: byte == b'<' });
+                    parts.push(Part::Process(script));
                 }
                 b'<' | b'>' if end == WordEnd::Blank => break,
                 b'(' if end == WordEnd::Blank => {
