@@ -136,7 +136,11 @@ fn merge(mut all: RuleSet, own: RuleSet) -> Result<RuleSet, CatalogueError> {
             return Err(meaning(id, "cannot be disabled: there is no such rule"));
         }
     }
+    let mut named = HashSet::new();
     for rule in own.rules {
+        if !named.insert(rule.id.clone()) {
+            return Err(meaning(&rule.id, "there are two rules of this id"));
+        }
         match all.rules.iter_mut().find(|known| known.id == rule.id) {
             Some(_) if !rule.replace => {
                 return Err(meaning(&rule.id, "is a built-in rule; say `replace: true` to replace it"));

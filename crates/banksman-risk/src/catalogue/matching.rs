@@ -24,7 +24,10 @@ impl CommandPattern {
         let argument =
             |patterns: &[TextPattern]| command.args.iter().any(|word| TextPattern::any_knows(patterns, word));
         let places = || {
-            let paths = arguments.operands.iter().skip(spec.skip);
+            // A pattern that is given by an option leaves no pattern among the operands.
+            let given = |name: &&str| arguments.has(name, style);
+            let skip = if spec.skip > 0 && PATTERN_OPTIONS.iter().any(given) { 0 } else { spec.skip };
+            let paths = arguments.operands.iter().skip(skip);
             paths.map(|word| Places::of(&word.text, command.base.as_deref()))
         };
         let count = arguments.operands.len();
@@ -57,6 +60,8 @@ impl CommandPattern {
                 || places().any(|found| !found.has_any(&self.place_other_than)))
     }
 }
+
+const PATTERN_OPTIONS: &[&str] = &["-e", "--regexp", "--expression", "-f", "--file"];
 
 /// Whether `stash drop` is what was called; a `*` stands for anything in one word, `**` for any number of words.
 fn subcommand_is(path: &str, arguments: &Arguments<'_, '_>) -> bool {

@@ -18,7 +18,7 @@ use index::{Entry, Index};
 use programs::{Programs, canonical};
 
 pub use load::{CatalogueError, Disproof};
-pub(crate) use options::{Arguments, FlagName, Value};
+pub(crate) use options::{Arguments, FlagName};
 pub use pattern::TextPattern;
 pub use rule::{
     CallPattern, Clause, CommandPattern, Example, Examples, Operands, OptionStyle, PathPattern, ProgramSpec,
@@ -92,7 +92,7 @@ impl Catalogue {
                 );
             }
             Fact::Statement(statement) => self.ask(
-                self.index.statements.iter(),
+                self.index.statements.find(&statement.verb),
                 hit,
                 |clause| matches!(clause, Clause::Statement(pattern) if pattern.knows(statement)),
             ),

@@ -1,6 +1,7 @@
 //! What the analyser says, by area.
 
 mod address;
+mod catalogue;
 mod javascript;
 mod path;
 mod python;
