@@ -8,7 +8,9 @@
 
 mod address;
 mod catalogue;
+mod javascript;
 mod path;
+mod python;
 mod severity;
 mod shell;
 mod shell_properties;
