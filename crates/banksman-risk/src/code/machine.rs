@@ -89,6 +89,8 @@ pub(crate) struct Machine<'i, 'c> {
     pub(super) exhausted: bool,
     /// Code in other languages; read at the end, when the stack is short again.
     pub(super) handed: Vec<(Code, String, Span)>,
+    /// Which of it stands where, so that a loop does not hand over the same again and again.
+    pub(super) handed_at: HashMap<(u32, u32), Vec<usize>>,
     /// Modules of which every name was imported.
     pub(super) spread_modules: Vec<Name>,
     /// Files that were written with what came over the network.
@@ -126,6 +128,7 @@ impl<'i, 'c> Machine<'i, 'c> {
             inside_span: Span { start: 0, end: 0 },
             exhausted: false,
             handed: Vec::new(),
+            handed_at: HashMap::new(),
             spread_modules: Vec::new(),
             downloads: Vec::new(),
             directory: None,
@@ -134,6 +137,9 @@ impl<'i, 'c> Machine<'i, 'c> {
         machine.enter_the_rest();
         let handed = std::mem::take(&mut machine.handed);
         for (code, text, span) in handed {
+            if !machine.inspection.has_work_left() {
+                break;
+            }
             machine.inspection.read(code, &text, Origin::of_span(span));
         }
     }
@@ -193,9 +199,12 @@ impl<'i, 'c> Machine<'i, 'c> {
 
     /// Hands code in another language over, to be read when this text is done.
     pub(crate) fn hand(&mut self, code: Code, text: String, span: Span) {
-        let same =
-            |(known, other, at): &(Code, String, Span)| *known == code && *other == text && *at == span;
-        if !self.handed.iter().any(same) {
+        let here = self.handed_at.entry((span.start, span.end)).or_default();
+        let is_same = |at: &usize| {
+            self.handed.get(*at).is_some_and(|(known, other, _)| *known == code && *other == text)
+        };
+        if !here.iter().any(is_same) {
+            here.push(self.handed.len());
             self.handed.push((code, text, span));
         }
     }

@@ -76,6 +76,10 @@ impl<'i, 'c> Runner<'i, 'c> {
 
     /// Reads a whole text; its output is what the text would print.
     pub(super) fn text(&mut self, text: &str, stdin: &Text) -> Text {
+        if text.trim_start().starts_with("{\"") {
+            // Some hand the whole tool call where the command belongs.
+            crate::tool::inspect_misplaced(self.inspection, text);
+        }
         let script = syntax::parse(text);
         let whole = self.origin.span(0..text.len());
         if script.too_deep {

@@ -1,16 +1,10 @@
 //! What is said of JavaScript: in which ways a thing can be written, and what is nothing to speak of.
 
-use std::sync::LazyLock;
-
 use banksman_core::{Assessment, Kind, Risk};
-use banksman_risk::{Assessor, Catalogue};
 use proptest::prelude::*;
 
-static ASSESSOR: LazyLock<Assessor> =
-    LazyLock::new(|| Assessor::new(Catalogue::builtin().unwrap_or_else(|error| panic!("{error}"))));
-
 fn assess(code: &str) -> Assessment {
-    ASSESSOR.assess_text(Kind::Javascript, code)
+    crate::assessor().assess_text(Kind::Javascript, code)
 }
 
 /// Ways to write `rm -rf /` or the like.

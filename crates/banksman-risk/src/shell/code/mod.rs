@@ -62,7 +62,10 @@ fn shell(runner: &mut Runner<'_, '_>, invocation: &Invocation) -> Text {
             at += 1;
             break;
         }
-        if !text.starts_with(['-', '+']) || text.contains(HOLE) && !text.starts_with('-') {
+        // No option has blanks or operators in it: that is the code, however it starts.
+        let is_code =
+            takes_code && !text.bytes().all(|b| b.is_ascii_alphanumeric() || b"-+_=./".contains(&b));
+        if is_code || !text.starts_with(['-', '+']) {
             break;
         }
         at += 1;
