@@ -334,6 +334,10 @@ impl Machine<'_, '_> {
                         self.inspection.signal("library_changed", span);
                     }
                     self.dialect_assigned(thing, name, &value, span);
+                    // `socket.onmessage = f`: it will be called with what comes in.
+                    if matches!(value.what, What::Function(_)) {
+                        self.call_value(&value, None, vec![Value::unknown(one.taint)], Vec::new(), span);
+                    }
                 }
                 _ => {}
             }

@@ -164,7 +164,7 @@ const NETWORK: &[Entry] = &[
         &[Sends],
     ),
     entry(
-        &["location.href=", "window.location.href=", "location="],
+        &["globalThis.location=", "location.href=", "window.location.href=", "location="],
         &[Url(Fetch, Some("GET"), At(0, "url")), Sends],
     ),
     entry(&["location.assign", "location.replace"], &[Url(Fetch, Some("GET"), At(0, "url")), Sends]),

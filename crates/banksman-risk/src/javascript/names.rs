@@ -1,6 +1,5 @@
 //! What names stand for in JavaScript.
 
-use crate::code::text::join_paths;
 use crate::code::value::{Taint, Thing, Value};
 
 /// Modules that do the same as another.
@@ -9,7 +8,6 @@ const MODULES: &[(&str, &str)] = &[
     ("fs-extra", "fs"),
     ("graceful-fs", "fs"),
     ("original-fs", "fs"),
-    ("memfs", "memfs"),
     ("path/posix", "path"),
     ("upath", "path"),
     ("cross-spawn", "child_process.spawn"),
@@ -18,11 +16,9 @@ const MODULES: &[(&str, &str)] = &[
     ("node-fetch", "fetch"),
     ("cross-fetch", "fetch"),
     ("isomorphic-fetch", "fetch"),
-    ("undici", "undici"),
     ("mysql2", "mysql"),
     ("mysql2/promise", "mysql"),
     ("rimraf/sync", "rimraf"),
-    ("process", "process"),
     ("timers", "globalThis"),
     ("buffer", "globalThis"),
     ("ws", "WebSocket"),
@@ -105,7 +101,7 @@ pub(super) fn attribute(thing: &Thing, name: &str) -> Option<Value> {
         ("process", "env") => Value::thing("process.env").with(Taint::ENVIRONMENT),
         ("process", "platform") => Value::text("linux"),
         ("process", "execPath") => Value::text("node"),
-        ("process.env", _) => super::names::variable(name),
+        ("process.env", _) => variable(name),
         ("import.meta" | "require.meta", "dirname") => Value::text("."),
         ("path", "sep") => Value::text("/"),
         ("path", "posix" | "win32") => Value::thing("path"),
@@ -138,13 +134,11 @@ pub(super) fn element(thing: &Thing, key: Option<&Value>) -> Option<Value> {
     if key.is_some() {
         return None;
     }
-    let below = |text: Option<&str>| text.map_or_else(|| "\0".to_owned(), |folder| join_paths(folder, "\0"));
     Some(match &*thing.name {
         "fs.readdir" => Value::text("\0").with(Taint::LISTED),
         "glob.glob" | "glob" | "fast-glob" | "globby" => {
             Value::text(thing.text.as_deref().unwrap_or("\0")).with(Taint::LISTED)
         }
-        "fs.walk" => Value::text(below(thing.text.as_deref())).with(Taint::LISTED),
         _ => return None,
     })
 }
