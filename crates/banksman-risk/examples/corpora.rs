@@ -68,9 +68,11 @@ impl Score {
             let index = (self.nanos.len() * share / 100).min(self.nanos.len().saturating_sub(1));
             self.nanos.get(index).copied().unwrap_or(0) as f64 / 1000.0
         };
-        let mut line = serde_json::json!({
-            "source": name, "cases": self.nanos.len(), "p50_us": at(50), "p99_us": at(99),
-        });
+        let mut line = serde_json::Map::new();
+        line.insert("source".into(), name.into());
+        line.insert("cases".into(), self.nanos.len().into());
+        line.insert("p50_us".into(), at(50).into());
+        line.insert("p99_us".into(), at(99).into());
         for (label, (good, all)) in &self.met {
             let share = |n: usize| (n as f64 * 10_000.0 / *all as f64).round() / 100.0;
             let (key, value) = match *label {
@@ -78,9 +80,9 @@ impl Score {
                 "dangerous" => ("recall_dangerous_percent", share(*good)),
                 _ => ("recall_approval_percent", share(*good)),
             };
-            line[key] = value.into();
+            line.insert(key.into(), value.into());
         }
-        line.to_string()
+        serde_json::Value::Object(line).to_string()
     }
 }
 

@@ -310,7 +310,8 @@ fn every_type_of_event_has_its_file_and_every_file_its_test() {
     // As many names as variants: no two types share one.
     assert_eq!(names.len(), facts().len());
     let states = Status::ALL.iter().map(|status| format!("state_{status}.json"));
-    let others = ["submission.json", "review_full.json", "review_short.json"].map(str::to_owned);
+    let others = ["action_annotated.json", "submission.json", "review_full.json", "review_short.json"]
+        .map(str::to_owned);
     let expected: BTreeSet<String> = names.into_iter().chain(states).chain(others).collect();
     let files =
         std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());

@@ -1,6 +1,6 @@
 //! Where a host is, with the spelling tricks undone.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::Reach;
 use crate::fact::Word;

@@ -1,8 +1,6 @@
 //! Parsing with tree-sitter, bounded.
 
-use std::cell::RefCell;
 use std::ops::{ControlFlow, Range};
-use std::thread::LocalKey;
 
 use banksman_core::Span;
 use tree_sitter::{Language, Node, ParseOptions, Parser, Tree};
@@ -13,35 +11,31 @@ use crate::origin::Origin;
 /// Syntax inside each other that is lowered; beyond this nothing is known.
 const NESTING: u16 = 100;
 
-/// A parser that each thread makes once.
-pub(crate) type Cached = LocalKey<RefCell<Option<Parser>>>;
-
-/// Parses a text. `None`: it took too many steps.
+/// Parses a text with the parser in a slot, which is made if there is none yet: making one costs more than most texts.
+/// `None`: it took too many steps.
 ///
 /// Recovering from errors can take long in a text that is nothing but errors, so the parser is asked for its
 /// progress, and stopped when it makes none.
-pub(crate) fn parse(cached: &'static Cached, language: impl Into<Language>, text: &str) -> Option<Tree> {
-    cached.with_borrow_mut(|slot| {
-        if slot.is_none() {
-            let mut parser = Parser::new();
-            parser.set_language(&language.into()).ok()?;
-            *slot = Some(parser);
-        }
-        let parser = slot.as_mut()?;
-        let bytes = text.as_bytes();
-        let mut reports_left = 400 + bytes.len() / 8;
-        let mut progress = |_: &_| {
-            reports_left = reports_left.saturating_sub(1);
-            if reports_left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-        };
-        let options = ParseOptions::new().progress_callback(&mut progress);
-        let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
-        let tree = parser.parse_with_options(&mut read, None, Some(options));
-        if tree.is_none() {
-            parser.reset();
-        }
-        tree
-    })
+pub(crate) fn parse(slot: &mut Option<Parser>, language: impl Into<Language>, text: &str) -> Option<Tree> {
+    if slot.is_none() {
+        let mut parser = Parser::new();
+        parser.set_language(&language.into()).ok()?;
+        *slot = Some(parser);
+    }
+    let parser = slot.as_mut()?;
+    let bytes = text.as_bytes();
+    let mut reports_left = 400 + bytes.len() / 8;
+    let mut progress = |_: &_| {
+        reports_left = reports_left.saturating_sub(1);
+        if reports_left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    let options = ParseOptions::new().progress_callback(&mut progress);
+    let mut read = |at: usize, _| bytes.get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut read, None, Some(options));
+    if tree.is_none() {
+        parser.reset();
+    }
+    tree
 }
 
 /// What lowering needs to know: the text, where it stands, and how deep it is in it.

@@ -39,7 +39,9 @@ impl Dialect for Javascript {
 
     fn lower(&self, inspection: &mut Inspection<'_>, text: &str, origin: Origin) -> Vec<Statement> {
         let whole = origin.span(0..text.len());
-        let Some(tree) = parse::parse(&PARSER, tree_sitter_javascript::LANGUAGE, text) else {
+        let Some(tree) =
+            PARSER.with_borrow_mut(|slot| parse::parse(slot, tree_sitter_javascript::LANGUAGE, text))
+        else {
             inspection.signal("too_much_work", whole);
             return Vec::new();
         };

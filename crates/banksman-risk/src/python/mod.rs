@@ -37,7 +37,7 @@ pub(crate) fn inspect(inspection: &mut Inspection<'_>, text: &str, origin: Origi
 
 /// Parses a text, and says whether all of it was understood. `None`: that takes too long.
 fn parse_text(inspection: &mut Inspection<'_>, text: &str, whole: Span) -> Option<(Tree, bool)> {
-    let tree = parse::parse(&PARSER, tree_sitter_python::LANGUAGE, text);
+    let tree = PARSER.with_borrow_mut(|slot| parse::parse(slot, tree_sitter_python::LANGUAGE, text));
     if tree.is_none() {
         inspection.signal("too_much_work", whole);
     }

@@ -242,6 +242,9 @@ impl Parser<'_> {
     pub(super) fn closes_as_arithmetic(&self, start: usize) -> bool {
         let mut depth = 0_usize;
         let bytes = self.text.as_bytes();
+        if bytes.get(start..).is_some_and(begins_like_a_command) {
+            return false;
+        }
         let mut at = start;
         while let Some(byte) = bytes.get(at) {
             match byte {
@@ -265,5 +268,22 @@ impl Parser<'_> {
             self.at = self.text.len().min(self.at + 1);
         }
         parts
+    }
+}
+
+/// Whether what stands in `((` reads as a program and its first argument, which no arithmetic does: two names side by
+/// side. bash would refuse it, but other shells take it for a subshell in a subshell and run it.
+fn begins_like_a_command(inside: &[u8]) -> bool {
+    let inside = inside.trim_ascii_start();
+    let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_./".contains(byte)).count();
+    let (_, rest) = inside.split_at(name);
+    let argument = rest.trim_ascii_start();
+    if name == 0 || argument.len() == rest.len() {
+        return false;
+    }
+    match argument {
+        [b'-', letter, ..] => letter.is_ascii_alphabetic() || *letter == b'-',
+        [first, ..] => first.is_ascii_alphanumeric() || b"/~.\"$".contains(first),
+        [] => false,
     }
 }

@@ -209,36 +209,3 @@ fn trouble_is_told_and_nothing_after_it_is_lost() {
         assert_eq!(programs(text).join(" "), expected, "{text}");
     }
 }
-
-/// Over the labelled cases, if they are there: `BANKSMAN_CORPORA=DIR cargo test -- --ignored`.
-#[test]
-#[ignore = "needs the corpora, which are kept elsewhere"]
-fn both_parsers_agree_on_the_corpora() {
-    let folder = std::env::var("BANKSMAN_CORPORA").unwrap();
-    let (mut same, mut differ, mut other_failed, mut broken) = (0, 0, 0, 0);
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.extension().is_none_or(|extension| extension != "jsonl") {
-            continue;
-        }
-        for line in std::fs::read_to_string(path).unwrap().lines() {
-            let case: serde_json::Value = serde_json::from_str(line).unwrap();
-            let text = case["input"].as_str().unwrap();
-            if case["kind"] != "shell" {
-                continue;
-            }
-            broken += usize::from(parse(text).broken.is_some());
-            match programs_of_other(text) {
-                None => other_failed += 1,
-                Some(other) if other == programs(text) => same += 1,
-                Some(other) => {
-                    differ += 1;
-                    println!("ours {:?}\nother {other:?}\n{text}\n", programs(text));
-                }
-            }
-        }
-    }
-    println!(
-        "same {same}, different {differ}, other parser failed {other_failed}, ours says broken {broken}"
-    );
-}
