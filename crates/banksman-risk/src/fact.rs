@@ -210,6 +210,7 @@ pub const SIGNALS: &[(&str, &str)] = &[
     ("predicted_s3", "the agent expects a failure of severity S3"),
     ("predicted_s4", "the agent expects a failure of severity S4"),
     ("shell_built", "a program puts a shell command together from parts that are only known when it runs"),
+    ("file_deleted", "a program deletes a file that was not made to be thrown away"),
     ("environment_printed", "a program prints the whole environment"),
     ("token_sent", "a variable of the environment that is named like a secret is sent away"),
     ("files_encrypted", "files are read, encrypted and written back, one after the other"),

@@ -19,7 +19,7 @@ pub(super) struct Entry {
 pub(super) struct Index {
     pub(super) programs: Names,
     pub(super) functions: Names,
-    pub(super) statements: Vec<Entry>,
+    pub(super) statements: Names,
     pub(super) paths: Vec<Entry>,
     pub(super) urls: Vec<Entry>,
     pub(super) tools: Vec<Entry>,
@@ -99,7 +99,11 @@ impl Index {
                     self.functions.add(name, entry);
                 }
             }
-            Clause::Statement(_) => self.statements.push(entry),
+            Clause::Statement(pattern) => {
+                for verb in &pattern.verb {
+                    self.statements.add(verb, entry);
+                }
+            }
             Clause::Path(_) => self.paths.push(entry),
             Clause::Url(_) => self.urls.push(entry),
             Clause::Tool(_) => self.tools.push(entry),

@@ -92,7 +92,7 @@ impl Catalogue {
                 );
             }
             Fact::Statement(statement) => self.ask(
-                self.index.statements.iter(),
+                self.index.statements.find(&statement.verb),
                 hit,
                 |clause| matches!(clause, Clause::Statement(pattern) if pattern.knows(statement)),
             ),

@@ -9,7 +9,7 @@ use super::dialect::CallSite;
 use super::evaluate::MAPPED;
 use super::machine::{CALLS, ENTERED, Machine, REMEMBERED, Runs, Scope, ScopeId};
 use super::tree::{Argument, Call, Expr, Function, Name, Takes};
-use super::value::{Closure, Partial, Taint, Value, What};
+use super::value::{Closure, Taint, Value, What};
 use crate::fact::{self, Fact, Word};
 
 type Named = Vec<(Rc<str>, Value)>;
@@ -87,13 +87,13 @@ impl Machine<'_, '_> {
             self.inspection.signal("endless_growth", span);
         }
         let changed = match (&object.what, method) {
-            (What::List(items), "append" | "push" | "add") if items.len() < MAPPED => {
+            // What grows too long is not followed any more.
+            (What::List(items), _) if is_added && items.len() >= MAPPED => Value::UNKNOWN,
+            (What::List(items), "append" | "push" | "add") => {
                 Value::list(items.iter().chain(args).cloned().collect())
             }
-            (What::List(items), "unshift") if items.len() < MAPPED => {
-                Value::list(args.iter().chain(items.iter()).cloned().collect())
-            }
-            (What::List(items), "insert") if items.len() < MAPPED => {
+            (What::List(items), "unshift") => Value::list(args.iter().chain(items.iter()).cloned().collect()),
+            (What::List(items), "insert") => {
                 let mut items = items.to_vec();
                 let at = args.first().and_then(Value::as_number).and_then(|at| usize::try_from(at).ok());
                 let at = at.unwrap_or(items.len()).min(items.len());
@@ -115,6 +115,7 @@ impl Machine<'_, '_> {
             },
             _ => return,
         };
+        self.charge(&changed, span);
         let added = args.iter().fold(Taint::NONE, |taint, value| taint.and(value.taint));
         self.bind(variable, changed.with(object.taint).with(added), false);
     }
@@ -138,7 +139,7 @@ impl Machine<'_, '_> {
                 let list = rest.first().and_then(Value::as_list).map(|list| list.to_vec());
                 Some(self.call_value(function, None, list.unwrap_or_default(), keywords.to_vec(), span))
             }
-            "bind" => Some(partial(function.clone(), rest, Vec::new())),
+            "bind" => Some(Value::partial(function.clone(), rest, Vec::new())),
             _ => None,
         }
     }
@@ -247,6 +248,11 @@ impl Machine<'_, '_> {
         for value in site.args.iter().chain(site.keywords.iter().map(|(_, value)| value)) {
             taint = taint.and(value.taint);
         }
+        for value in
+            site.receiver.iter().chain(&site.args).chain(site.keywords.iter().map(|(_, value)| value))
+        {
+            self.charge(value, site.span);
+        }
         self.state_call(site);
         if let Some(value) = self.call_for_each(site) {
             return value.with(taint);
@@ -269,11 +275,7 @@ impl Machine<'_, '_> {
         let values = || site.args.iter().chain(site.keywords.iter().map(|(_, value)| value));
         let rounds = values().map(|value| value.alternatives().len()).max().unwrap_or(1);
         for round in 0..rounds {
-            let word = |value: &Value| {
-                let all = value.alternatives();
-                let one = all.get(round).or(all.last()).map_or_else(|| "\0".into(), describe);
-                Word { text: Cow::Owned(one), span: site.span, glob: false }
-            };
+            let word = |value| word(value, round, site.span);
             let call = fact::Call {
                 language: self.dialect.language(),
                 function: Cow::Borrowed(&site.name),
@@ -412,7 +414,6 @@ impl Machine<'_, '_> {
     fn enter_scope(&mut self, closure: &Rc<Closure>, args: Vec<Value>, keywords: Named) -> Value {
         let function: &Function = &closure.function;
         let outer_scope = self.scope;
-        let outer_conditional = std::mem::replace(&mut self.conditional, 0);
         self.scope = ScopeId(self.scopes.len());
         self.scopes.push(Scope { parent: Some(closure.scope), ..Scope::default() });
         self.entered.push(Rc::as_ptr(&closure.function));
@@ -430,8 +431,7 @@ impl Machine<'_, '_> {
         }
         self.entered.pop();
         self.scope = outer_scope;
-        self.conditional = outer_conditional;
-        result.unwrap_or(Value { what: What::Nothing, taint: Taint::NONE })
+        result.unwrap_or(What::Nothing.into())
     }
 
     fn bind_parameters(&mut self, function: &Function, args: Vec<Value>, mut keywords: Named) {
@@ -467,11 +467,6 @@ impl Machine<'_, '_> {
     }
 }
 
-/// A function with its first arguments given.
-pub(crate) fn partial(function: Value, args: Vec<Value>, keywords: Named) -> Value {
-    What::Partial(Rc::new(Partial { function, args, keywords })).into()
-}
-
 fn later_arguments(function: &Value, taint: Taint) -> Vec<Value> {
     let count = match &function.what {
         What::Function(closure) => closure.function.parameters.len(),
@@ -480,16 +475,24 @@ fn later_arguments(function: &Value, taint: Taint) -> Vec<Value> {
     vec![Value::unknown(taint); count]
 }
 
+/// One alternative of an argument as a word.
+fn word(value: &Value, round: usize, span: Span) -> Word<'_> {
+    let all = value.alternatives();
+    let text = all.get(round).or(all.last()).map_or(Cow::Borrowed("\0"), describe);
+    Word { text, span, glob: false }
+}
+
 /// A value as rules see it.
-fn describe(value: &Value) -> String {
+fn describe(value: &Value) -> Cow<'_, str> {
     match &value.what {
-        What::Map(entries) if entries.is_empty() => "{}".to_owned(),
-        What::List(items) if items.is_empty() => "[]".to_owned(),
-        What::Nothing => "null".to_owned(),
+        What::Text(text) => Cow::Borrowed(text),
+        What::Map(entries) if entries.is_empty() => Cow::Borrowed("{}"),
+        What::List(items) if items.is_empty() => Cow::Borrowed("[]"),
+        What::Nothing => Cow::Borrowed("null"),
         // Something from a library is known by its name: `yaml.SafeLoader`.
         What::Thing(thing) if !thing.made && thing.text.is_none() && thing.name.contains('.') => {
-            thing.name.to_string()
+            Cow::Borrowed(&thing.name)
         }
-        _ => value.to_text().to_string(),
+        _ => Cow::Owned(value.to_text().to_string()),
     }
 }

@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use super::machine::Machine;
 use super::text;
-use super::tree::{Comprehension, Expr, Node, Operator, Target};
+use super::tree::{Comprehension, Expr, Node, Operator};
 use super::value::{TEXT, Taint, Thing, Value, What};
 
 /// Names longer than this are not followed.
 const NAME: usize = 160;
 /// Elements of a list that a comprehension or a callback is followed for, one by one.
-pub(super) const MAPPED: usize = 256;
+pub(super) const MAPPED: usize = 2048;
 
 impl Machine<'_, '_> {
     /// The value of an expression; what it does is stated on the way.
@@ -47,6 +47,10 @@ impl Machine<'_, '_> {
                 for part in parts {
                     let part = self.evaluate(part);
                     whole = whole.concat(&as_text(&part));
+                    self.charge(&whole, node.span);
+                    if self.exhausted {
+                        break;
+                    }
                 }
                 whole
             }
@@ -56,6 +60,10 @@ impl Machine<'_, '_> {
                 for part in parts {
                     let part = self.evaluate(part);
                     whole = combine(Operator::Add, &whole, &part);
+                    self.charge(&whole, node.span);
+                    if self.exhausted {
+                        break;
+                    }
                 }
                 whole
             }
@@ -132,7 +140,7 @@ impl Machine<'_, '_> {
             for (target, source) in &comprehension.clauses {
                 let source = self.evaluate(source);
                 let element = self.element_of(&source);
-                self.assign_inside(target, element);
+                self.assign(target, element, true);
             }
             return self.comprehension_element(comprehension);
         };
@@ -144,24 +152,17 @@ impl Machine<'_, '_> {
                     if self.exhausted {
                         break;
                     }
-                    self.assign_inside(target, item.clone());
+                    self.assign(target, item.clone(), true);
                     values.push(self.evaluate(&comprehension.element));
                 }
                 Value::list(values)
             }
             _ => {
                 let element = self.element_of(&source);
-                self.assign_inside(target, element);
+                self.assign(target, element, true);
                 self.comprehension_element(comprehension)
             }
         }
-    }
-
-    /// A comprehension has its own names: they take nothing from what was there before.
-    fn assign_inside(&mut self, target: &Target, value: Value) {
-        let before = std::mem::replace(&mut self.conditional, 0);
-        self.assign(target, value, true);
-        self.conditional = before;
     }
 
     fn comprehension_element(&mut self, comprehension: &Comprehension) -> Value {
@@ -173,8 +174,8 @@ impl Machine<'_, '_> {
         Value::made("_", None).with(element.taint).or(Value::list(vec![element]))
     }
 
-    fn slice(&mut self, object: &Node, bounds: &[Option<Node>]) -> Value {
-        let object = self.evaluate(object);
+    fn slice(&mut self, node: &Node, bounds: &[Option<Node>]) -> Value {
+        let object = self.evaluate(node);
         let bounds: Vec<Option<Value>> =
             bounds.iter().map(|bound| bound.as_ref().map(|node| self.evaluate(node))).collect();
         let numbers: Option<Vec<Option<i64>>> = bounds
@@ -185,6 +186,7 @@ impl Machine<'_, '_> {
             })
             .collect();
         let Some(numbers) = numbers else { return Value::unknown(object.taint) };
+        self.charge(&object, node.span);
         object.each(|value| text::slice(value, &numbers))
     }
 
@@ -339,7 +341,7 @@ fn unknown_member(name: &str) -> Value {
 fn as_text(value: &Value) -> Value {
     value.each(|one| match &one.what {
         What::Text(_) | What::Number(_) | What::Thing(_) => Value::text(one.to_text()).with(one.taint),
-        _ => Value { what: What::Text("\0".into()), taint: one.taint },
+        _ => Value::text("\0").with(one.taint),
     })
 }
 
@@ -358,7 +360,7 @@ pub(super) fn combine(operator: Operator, left: &Value, right: &Value) -> Value 
         _ => None,
     };
     if let Some(number) = number {
-        return Value { what: What::Number(number), taint };
+        return Value::from(What::Number(number)).with(taint);
     }
     match operator {
         Operator::Add => left.concat(right),

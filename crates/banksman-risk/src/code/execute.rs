@@ -1,10 +1,11 @@
 //! Statements: what names come to stand for, and which functions there are.
 
+use std::collections::HashSet;
 use std::rc::Rc;
 
 use banksman_core::Span;
 
-use super::machine::{ClassId, ClassState, Machine};
+use super::machine::{Branch, ClassId, ClassState, Machine};
 use super::tree::{Class, Function, Loop, Name, Operator, Statement, Target};
 use super::value::{Closure, Taint, Value, What};
 use crate::fact::{Call, Fact, Word};
@@ -75,13 +76,9 @@ impl Machine<'_, '_> {
                 self.define_class(class);
             }
             Statement::Branches(branches) => {
-                self.conditional += 1;
                 self.chosen += 1;
-                for branch in branches {
-                    self.execute_nested(branch);
-                }
+                self.execute_branches(branches);
                 self.chosen -= 1;
-                self.conditional -= 1;
             }
             Statement::Loop(repeated) => self.execute_loop(repeated),
             Statement::Return(node) => {
@@ -135,7 +132,7 @@ impl Machine<'_, '_> {
     /// A function as a value, and noted so that it is entered even if nobody calls it.
     pub(super) fn close(&mut self, function: &Rc<Function>, this: Option<Value>) -> Value {
         let closure = Rc::new(Closure { function: Rc::clone(function), scope: self.scope, this });
-        if !self.defined.iter().any(|known| Rc::ptr_eq(&known.function, function)) {
+        if self.noted.insert(Rc::as_ptr(function)) {
             self.defined.push(Rc::clone(&closure));
         }
         What::Function(closure).into()
@@ -220,12 +217,45 @@ impl Machine<'_, '_> {
 
     /// Follows the body of a loop that may run any number of times: what one round leaves, the next one finds.
     fn execute_maybe(&mut self, body: &[Statement]) {
-        self.conditional += 1;
         let rounds = if self.loops == 1 { 2 } else { 1 };
         for _ in 0..rounds {
-            self.execute_nested(body);
+            let mut assigned = Vec::new();
+            self.branch(body, &mut assigned);
+            self.merge(assigned);
         }
-        self.conditional -= 1;
+    }
+
+    /// Follows branches of which any may run: each finds what was there before, and afterwards all is possible.
+    fn execute_branches(&mut self, branches: &[Vec<Statement>]) {
+        let mut assigned = Vec::new();
+        for branch in branches {
+            self.branch(branch, &mut assigned);
+        }
+        self.merge(assigned);
+    }
+
+    fn branch(&mut self, body: &[Statement], assigned: &mut Vec<(Name, Value)>) {
+        self.branches.push(Branch { scope: self.scope, before: Vec::new(), assigned: HashSet::new() });
+        self.execute_nested(body);
+        let Some(branch) = self.branches.pop() else { return };
+        let Some(scope) = self.scope_mut(branch.scope) else { return };
+        for (name, before) in branch.before {
+            let after = match before {
+                Some(before) => scope.names.insert(Rc::clone(&name), before),
+                None => scope.names.remove(&name),
+            };
+            assigned.extend(after.map(|after| (name, after)));
+        }
+    }
+
+    /// What branches assigned becomes possible.
+    fn merge(&mut self, assigned: Vec<(Name, Value)>) {
+        for (name, value) in assigned {
+            let scope = self.scope;
+            let old = self.scope_mut(scope).and_then(|scope| scope.names.get(&name).cloned());
+            let value = old.map_or(value.clone(), |old| old.or(value));
+            self.bind(&name, value, true);
+        }
     }
 
     /// Puts a value where it is assigned to.
@@ -286,6 +316,7 @@ impl Machine<'_, '_> {
             self.inspection.signal("endless_growth", node.span);
         }
         let value = super::evaluate::combine(operator, &old, &added);
+        self.charge(&value, node.span);
         self.assign(target, value, false);
     }
 

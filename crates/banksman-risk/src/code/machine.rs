@@ -1,6 +1,6 @@
 //! What is known while a text is followed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 use banksman_core::Span;
@@ -40,6 +40,14 @@ pub(super) struct Scope {
     pub(super) yielded: Vec<Value>,
 }
 
+/// A branch that may run or not: what names stood for before it.
+#[derive(Debug)]
+pub(super) struct Branch {
+    pub(super) scope: ScopeId,
+    pub(super) before: Vec<(Name, Option<Value>)>,
+    pub(super) assigned: HashSet<Name>,
+}
+
 /// A class: its methods and, for all its objects together, their fields.
 #[derive(Debug, Default)]
 pub(super) struct ClassState {
@@ -63,10 +71,11 @@ pub(crate) struct Machine<'i, 'c> {
     pub(super) classes: Vec<ClassState>,
     /// Functions in the order of their definition, entered at the end if nobody called them.
     pub(super) defined: Vec<Rc<Closure>>,
+    pub(super) noted: HashSet<*const Function>,
     pub(super) runs: HashMap<*const Function, Runs>,
     pub(super) entered: Vec<*const Function>,
-    /// Inside so many branches that may not run.
-    pub(super) conditional: u32,
+    /// The branches that are followed, innermost last.
+    pub(super) branches: Vec<Branch>,
     /// Inside so many branches of an `if`, and how many there were around the innermost loop.
     pub(super) chosen: u32,
     pub(super) chosen_around: u32,
@@ -80,6 +89,8 @@ pub(crate) struct Machine<'i, 'c> {
     pub(super) exhausted: bool,
     /// Code in other languages; read at the end, when the stack is short again.
     pub(super) handed: Vec<(Code, String, Span)>,
+    /// Which of it stands where, so that a loop does not hand over the same again and again.
+    pub(super) handed_at: HashMap<(u32, u32), Vec<usize>>,
     /// Modules of which every name was imported.
     pub(super) spread_modules: Vec<Name>,
     /// Files that were written with what came over the network.
@@ -104,9 +115,10 @@ impl<'i, 'c> Machine<'i, 'c> {
             scope: ScopeId(0),
             classes: Vec::new(),
             defined: Vec::new(),
+            noted: HashSet::new(),
             runs: HashMap::new(),
             entered: Vec::new(),
-            conditional: 0,
+            branches: Vec::new(),
             chosen: 0,
             chosen_around: 0,
             loops: 0,
@@ -116,6 +128,7 @@ impl<'i, 'c> Machine<'i, 'c> {
             inside_span: Span { start: 0, end: 0 },
             exhausted: false,
             handed: Vec::new(),
+            handed_at: HashMap::new(),
             spread_modules: Vec::new(),
             downloads: Vec::new(),
             directory: None,
@@ -124,6 +137,9 @@ impl<'i, 'c> Machine<'i, 'c> {
         machine.enter_the_rest();
         let handed = std::mem::take(&mut machine.handed);
         for (code, text, span) in handed {
+            if !machine.inspection.has_work_left() {
+                break;
+            }
             machine.inspection.read(code, &text, Origin::of_span(span));
         }
     }
@@ -156,6 +172,14 @@ impl<'i, 'c> Machine<'i, 'c> {
         true
     }
 
+    /// Counts the work of putting a text together, which is more than a step if it is long.
+    pub(super) fn charge(&mut self, value: &Value, span: Span) {
+        let length = value.weight();
+        if length > 1024 && !self.inspection.spend(u32::try_from(length / 256).unwrap_or(u32::MAX), span) {
+            self.exhausted = true;
+        }
+    }
+
     /// Goes one deeper, if that is not too deep.
     pub(super) fn descend(&mut self, span: Span) -> bool {
         if !self.step(span) {
@@ -175,9 +199,12 @@ impl<'i, 'c> Machine<'i, 'c> {
 
     /// Hands code in another language over, to be read when this text is done.
     pub(crate) fn hand(&mut self, code: Code, text: String, span: Span) {
-        let same =
-            |(known, other, at): &(Code, String, Span)| *known == code && *other == text && *at == span;
-        if !self.handed.iter().any(same) {
+        let here = self.handed_at.entry((span.start, span.end)).or_default();
+        let is_same = |at: &usize| {
+            self.handed.get(*at).is_some_and(|(known, other, _)| *known == code && *other == text)
+        };
+        if !here.iter().any(is_same) {
+            here.push(self.handed.len());
             self.handed.push((code, text, span));
         }
     }
@@ -248,11 +275,18 @@ impl<'i, 'c> Machine<'i, 'c> {
         ScopeId(0)
     }
 
-    /// Gives a name a value. Where it may not happen, or not in this order, the old value stays possible.
+    /// Gives a name a value. In another function's scope, where the order is not known, the old value stays possible.
     pub(crate) fn bind(&mut self, name: &Name, value: Value, declares: bool) {
         let id = self.scope_of(name, declares);
-        let weak = self.conditional > 0 || id != self.scope;
-        let Some(scope) = self.scope_mut(id) else { return };
+        let weak = id != self.scope;
+        let Self { scopes, branches, .. } = self;
+        let Some(scope) = scopes.get_mut(id.0) else { return };
+        if let Some(branch) = branches.last_mut()
+            && branch.scope == id
+            && branch.assigned.insert(Rc::clone(name))
+        {
+            branch.before.push((Rc::clone(name), scope.names.get(name).cloned()));
+        }
         match scope.names.get_mut(name) {
             Some(old) if weak => *old = std::mem::replace(old, Value::UNKNOWN).or(value),
             Some(old) => *old = value,

@@ -29,7 +29,7 @@ pub(crate) fn parse(cached: &'static Cached, language: impl Into<Language>, text
         }
         let parser = slot.as_mut()?;
         let bytes = text.as_bytes();
-        let mut reports_left = 200 + bytes.len() / 32;
+        let mut reports_left = 400 + bytes.len() / 8;
         let mut progress = |_: &_| {
             reports_left = reports_left.saturating_sub(1);
             if reports_left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

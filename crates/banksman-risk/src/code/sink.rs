@@ -6,7 +6,7 @@ use std::rc::Rc;
 use banksman_core::Span;
 
 use super::dialect::CallSite;
-use super::effect::{Arg, Effect};
+use super::effect::{Arg, Effect, Entry};
 use super::machine::Machine;
 use super::text;
 use super::value::{Taint, Value, What};
@@ -43,10 +43,37 @@ impl Machine<'_, '_> {
     pub(super) fn apply_entry(&mut self, site: &CallSite) -> Taint {
         let Some(entry) = self.dialect.entry(&site.name) else { return Taint::NONE };
         let mut gives = entry.gives;
+        self.note_deletion(entry, site);
         for effect in entry.effects {
             gives = gives.and(self.apply(*effect, site));
         }
         gives
+    }
+
+    /// A program that deletes files deserves a look, unless they were made to be thrown away; moving is not deleting.
+    fn note_deletion(&mut self, entry: &Entry, site: &CallSite) {
+        let is_write = |effect: &Effect| matches!(effect, Effect::Path(Access::Write, _));
+        if entry.effects.iter().any(is_write) {
+            return;
+        }
+        for effect in entry.effects {
+            if let Effect::Path(Access::Delete, arg) = effect
+                && let Some(path) = argument(site, *arg)
+            {
+                self.note_deleted(&path, site.span);
+            }
+        }
+    }
+
+    /// Says that a file is deleted, unless it was made to be thrown away.
+    pub(crate) fn note_deleted(&mut self, path: &Value, span: Span) {
+        let is_lasting = |one: &Value| {
+            let places = Places::of(&one.to_text(), self.directory.as_deref());
+            !places.has_any(&[Place::Scratch, Place::Temp, Place::Stream])
+        };
+        if path.alternatives().iter().any(is_lasting) {
+            self.inspection.signal("file_deleted", span);
+        }
     }
 
     /// Does what an effect says. Where the result of the call comes from because of it.

@@ -3,9 +3,11 @@
 use std::borrow::Cow;
 use std::rc::Rc;
 
-use super::value::{TEXT, Value, What};
+use super::value::{TEXT, Taint, Value, What};
 use crate::fact::Word;
 
+/// Places in a format that are filled; what comes after them is not known.
+const PLACES: usize = 256;
 /// What stands for a hole in a shell command: a variable of which nothing is known.
 const SHELL_HOLE: &str = "$__unknown__";
 
@@ -70,7 +72,12 @@ pub(super) fn percent(format: &Value, values: &Value) -> Value {
     let mut given = given.into_iter();
     let mut whole = Value::text("");
     let mut rest: &str = text;
+    let mut places = 0;
     while let Some((before, after)) = rest.split_once('%') {
+        places += 1;
+        if places > PLACES {
+            return whole.concat(&Value::text("\0"));
+        }
         whole = whole.concat(&Value::text(before));
         if let Some(after) = after.strip_prefix('%') {
             whole = whole.concat(&Value::text("%"));
@@ -97,7 +104,12 @@ pub(crate) fn format(text: &str, args: &[Value], keywords: &[(Rc<str>, Value)]) 
     let mut whole = Value::text("");
     let mut next = 0;
     let mut rest = text;
+    let mut places = 0;
     while let Some(at) = rest.find(['{', '}']) {
+        places += 1;
+        if places > PLACES {
+            return whole.concat(&Value::text("\0"));
+        }
         let (before, after) = rest.split_at_checked(at).unwrap_or((rest, ""));
         whole = whole.concat(&Value::text(before));
         let doubled = after.starts_with("{{") || after.starts_with("}}");
@@ -131,6 +143,12 @@ fn part(value: Option<Value>) -> Value {
 
 /// Texts with another between them.
 pub(crate) fn join(between: &str, items: &[Value]) -> Value {
+    // Almost always each item is one text.
+    if items.iter().all(|item| !matches!(item.what, What::Either(_))) {
+        let texts: Vec<Rc<str>> = items.iter().map(Value::to_text).collect();
+        let taint = items.iter().fold(Taint::NONE, |taint, item| taint.and(item.taint));
+        return Value::text(texts.join(between)).with(taint);
+    }
     let mut whole = Value::text("");
     for (at, item) in items.iter().enumerate() {
         if at > 0 {

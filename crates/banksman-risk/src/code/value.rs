@@ -56,7 +56,33 @@ impl Taint {
 pub(crate) struct Value {
     pub(crate) what: What,
     pub(crate) taint: Taint,
+    bulk: Bulk,
 }
+
+/// How much a value holds, so that no list of lists of lists grows beyond what can be gone through.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Bulk {
+    values: u32,
+    depth: u16,
+}
+
+impl Bulk {
+    const NONE: Self = Self { values: 0, depth: 0 };
+    const MOST: Self = Self { values: 20_000, depth: 64 };
+
+    /// Of what holds these. `None`: that is too much.
+    fn around<'v>(parts: impl Iterator<Item = &'v Value>) -> Option<Self> {
+        let mut all = Self { values: 1, depth: 0 };
+        for part in parts {
+            all.values = all.values.saturating_add(part.bulk.values.max(1));
+            all.depth = all.depth.max(part.bulk.depth + 1);
+        }
+        (all.values <= Self::MOST.values && all.depth <= Self::MOST.depth).then_some(all)
+    }
+}
+
+/// The entries of a map, in the order in which they were set.
+pub(crate) type Entries = Vec<(Rc<str>, Value)>;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum What {
@@ -67,7 +93,7 @@ pub(crate) enum What {
     Flag(bool),
     Nothing,
     List(Rc<Vec<Value>>),
-    Map(Rc<Vec<(Rc<str>, Value)>>),
+    Map(Rc<Entries>),
     Thing(Rc<Thing>),
     Function(Rc<Closure>),
     Class(ClassId),
@@ -112,15 +138,15 @@ pub(crate) struct Partial {
 
 impl From<What> for Value {
     fn from(what: What) -> Self {
-        Self { what, taint: Taint::NONE }
+        Self { what, taint: Taint::NONE, bulk: Bulk::NONE }
     }
 }
 
 impl Value {
-    pub(crate) const UNKNOWN: Self = Self { what: What::Unknown, taint: Taint::NONE };
+    pub(crate) const UNKNOWN: Self = Self { what: What::Unknown, taint: Taint::NONE, bulk: Bulk::NONE };
 
     pub(crate) fn unknown(taint: Taint) -> Self {
-        Self { what: What::Unknown, taint }
+        Self { taint, ..Self::UNKNOWN }
     }
 
     pub(crate) fn text(text: impl Into<Rc<str>>) -> Self {
@@ -130,12 +156,18 @@ impl Value {
 
     pub(crate) fn list(items: Vec<Self>) -> Self {
         let taint = items.iter().fold(Taint::NONE, |taint, item| taint.and(item.taint));
-        Self { what: What::List(Rc::new(items)), taint }
+        match Bulk::around(items.iter()) {
+            Some(bulk) => Self { what: What::List(Rc::new(items)), taint, bulk },
+            None => Self::unknown(taint),
+        }
     }
 
     pub(crate) fn map(entries: Vec<(Rc<str>, Self)>) -> Self {
         let taint = entries.iter().fold(Taint::NONE, |taint, (_, item)| taint.and(item.taint));
-        Self { what: What::Map(Rc::new(entries)), taint }
+        match Bulk::around(entries.iter().map(|(_, value)| value)) {
+            Some(bulk) => Self { what: What::Map(Rc::new(entries)), taint, bulk },
+            None => Self::unknown(taint),
+        }
     }
 
     /// Something from a library by its full name.
@@ -183,7 +215,10 @@ impl Value {
         if all.len() > ALTERNATIVES {
             return Self::unknown(taint);
         }
-        Self { what: What::Either(Rc::new(all)), taint }
+        match Bulk::around(all.iter()) {
+            Some(bulk) => Self { what: What::Either(Rc::new(all)), taint, bulk },
+            None => Self::unknown(taint),
+        }
     }
 
     /// One of these; unknown if there are none.
@@ -218,6 +253,25 @@ impl Value {
         }
     }
 
+    /// How much work it is to go through it, in bytes or the like.
+    pub(crate) fn weight(&self) -> usize {
+        match &self.what {
+            What::Text(text) => text.len(),
+            What::List(items) => items.len() * 16,
+            What::Map(entries) => entries.len() * 16,
+            What::Either(values) => values.iter().map(Self::weight).sum(),
+            _ => 0,
+        }
+    }
+
+    /// A function with its first arguments given.
+    pub(crate) fn partial(function: Self, args: Vec<Self>, keywords: Entries) -> Self {
+        let parts = std::iter::once(&function).chain(&args).chain(keywords.iter().map(|(_, value)| value));
+        let Some(bulk) = Bulk::around(parts) else { return Self::UNKNOWN };
+        let what = What::Partial(Rc::new(Partial { function, args, keywords }));
+        Self { what, taint: Taint::NONE, bulk }
+    }
+
     /// Its text, if all of it is known.
     pub(crate) fn known_text(&self) -> Option<Rc<str>> {
         match &self.what {
@@ -242,7 +296,7 @@ impl Value {
         }
     }
 
-    pub(crate) fn as_map(&self) -> Option<&Rc<Vec<(Rc<str>, Self)>>> {
+    pub(crate) fn as_map(&self) -> Option<&Rc<Entries>> {
         match &self.what {
             What::Map(entries) => Some(entries),
             _ => None,
@@ -285,21 +339,16 @@ impl Value {
     pub(crate) fn concat(&self, other: &Self) -> Self {
         let taint = self.taint.and(other.taint);
         if let (Some(left), Some(right)) = (self.as_list(), other.as_list()) {
-            return Self {
-                what: What::List(Rc::new(left.iter().chain(right.iter()).cloned().collect())),
-                taint,
-            };
+            return Self::list(left.iter().chain(right.iter()).cloned().collect()).with(taint);
         }
         // A list and something unknown: still a list, of which one part is not known.
         let hole = || Self::unknown(taint);
         match (self.as_list(), other.as_list()) {
             (Some(left), None) if other.what == What::Unknown || other.as_thing().is_some() => {
-                let items = left.iter().cloned().chain([hole()]).collect();
-                return Self { what: What::List(Rc::new(items)), taint };
+                return Self::list(left.iter().cloned().chain([hole()]).collect()).with(taint);
             }
             (None, Some(right)) if self.what == What::Unknown || self.as_thing().is_some() => {
-                let items = [hole()].into_iter().chain(right.iter().cloned()).collect();
-                return Self { what: What::List(Rc::new(items)), taint };
+                return Self::list([hole()].into_iter().chain(right.iter().cloned()).collect()).with(taint);
             }
             _ => {}
         }
@@ -311,7 +360,7 @@ impl Value {
         for left in self.alternatives() {
             for right in other.alternatives() {
                 if results.len() > ALTERNATIVES {
-                    return Self { what: What::Text("\0".into()), taint };
+                    return Self::text("\0").with(taint);
                 }
                 results.push(concat_texts(&left.to_text(), &right.to_text()));
             }

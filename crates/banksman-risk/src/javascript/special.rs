@@ -17,6 +17,9 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
             let all = site.keyword("recursive").is_some_and(|value| value.truth() != Some(false));
             let access = if all { Access::DeleteTree } else { Access::Delete };
             machine.use_path(access, site.arg(0)?, span);
+            if !all {
+                machine.note_deleted(site.arg(0)?, span);
+            }
             None
         }
         "fs.writeFile" | "fs.appendFile" | "Deno.writeTextFile" | "Deno.writeFile" | "fs.outputFile"
@@ -145,6 +148,11 @@ fn by_method(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
         "query" | "execute" | "raw" | "exec" | "run" | "prepare" | "$executeRawUnsafe"
         | "$queryRawUnsafe" | "all" | "unsafe" | "batch" | "$executeRaw" | "$queryRaw" => {
             let sql = site.arg(0).or_else(|| site.keyword(super::expressions::TEMPLATE))?;
+            // Other things have methods of these names; a statement has more than two words.
+            let is_common = matches!(site.method(), "exec" | "run" | "all" | "prepare" | "batch");
+            if is_common && sql.to_text().split_whitespace().count() < 3 {
+                return None;
+            }
             let sql = sql.get("text").or_else(|| sql.get("sql")).unwrap_or(sql).clone();
             machine.run_sql(&sql, span);
             None

@@ -228,7 +228,8 @@ fn environment_file(name: &str) -> Option<bool> {
             variant.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'-' | 0 | b'*'));
         return is_word.then_some(false);
     }
-    let stem = name.strip_suffix(".env")?;
+    // Not what merely ends in it: a sentence that was taken for a path.
+    let stem = name.strip_suffix(".env").filter(|stem| !stem.contains(char::is_whitespace))?;
     Some(stem.split(['.', '-', '_']).any(|word| EXAMPLES.contains(&word)))
 }
 

@@ -85,6 +85,7 @@ fn paths_lead_to_places() {
         (".env.test.sample", &[Project]),
         ("loop/.env.a b", &[Project]),
         ("prod.env", &[Project, Secret]),
+        ("words about .env", &[Project]),
         ("example.env", &[Project]),
         ("src/environment.ts", &[Project]),
         ("private.pem", &[Project, Secret]),

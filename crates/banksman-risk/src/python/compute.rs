@@ -3,7 +3,6 @@
 use std::rc::Rc;
 
 use super::names::{base_name, global, parent, path, variable};
-use crate::code::call::partial;
 use crate::code::decode;
 use crate::code::dialect::CallSite;
 use crate::code::machine::Machine;
@@ -148,11 +147,11 @@ fn builtin(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
         "vars" => first?.clone(),
         "functools.partial" => {
             let function = first?.clone();
-            partial(function, site.args.get(1..).unwrap_or_default().to_vec(), site.keywords.clone())
+            Value::partial(function, site.args.get(1..).unwrap_or_default().to_vec(), site.keywords.clone())
         }
         // `attrgetter("name")(object)` is `getattr(object, "name")`.
         "operator.attrgetter" => {
-            partial(Value::thing("operator.attrgetter()"), site.args.clone(), Vec::new())
+            Value::partial(Value::thing("operator.attrgetter()"), site.args.clone(), Vec::new())
         }
         "operator.attrgetter()" => {
             let name = first?.known_text()?;
@@ -160,7 +159,7 @@ fn builtin(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
             name.split('.').fold(object, |object, part| machine.attribute(&object, part))
         }
         "operator.methodcaller" => {
-            partial(Value::thing("operator.methodcaller()"), site.args.clone(), Vec::new())
+            Value::partial(Value::thing("operator.methodcaller()"), site.args.clone(), Vec::new())
         }
         "operator.methodcaller()" => {
             let (name, object) = (first?.known_text()?, site.args.last()?.clone());

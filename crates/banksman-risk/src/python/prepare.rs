@@ -74,7 +74,7 @@ fn notebook(text: &str, origin: Origin) -> Prepared {
             // A statement of the same length keeps what follows in its place, and a block from being empty.
             python.push_str(line.get(..indent).unwrap_or_default());
             let width = line.trim_end_matches(['\r', '\n']).len() - indent.min(line.len());
-            python.push_str("0");
+            python.push('0');
             python.extend(std::iter::repeat_n(' ', width.saturating_sub(1)));
             python.push('\n');
         } else {

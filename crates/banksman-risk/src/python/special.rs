@@ -51,6 +51,15 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
             machine.note_written(&path.to_text(), Taint::NETWORK);
             None
         }
+        // A database that is gone when the program ends: whatever is done to it matters to nobody.
+        "sqlite3.connect" | "aiosqlite.connect" => {
+            let database = site.either(0, "database")?;
+            if database.known_text().as_deref() == Some(":memory:") {
+                return Some(Value::made("sqlite3.memory", None));
+            }
+            machine.use_path(Access::Read, database, site.span);
+            None
+        }
         "os.chdir" => {
             machine.directory = site.arg(0).and_then(Value::known_text);
             Some(What::Nothing.into())
@@ -226,6 +235,9 @@ fn by_method(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<Value> {
     match site.method() {
         "execute" | "executemany" | "executescript" | "raw" | "read_sql" | "exec_driver_sql"
         | "executesql" => {
+            if site.name.starts_with("sqlite3.memory.") {
+                return None;
+            }
             let sql = site.arg(0).or_else(|| site.keyword("sql"))?.clone();
             machine.run_sql(&sql, span);
             None

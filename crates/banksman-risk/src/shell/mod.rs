@@ -28,9 +28,5 @@ use crate::origin::Origin;
 
 /// States what a text would do.
 pub(crate) fn inspect(inspection: &mut Inspection<'_>, text: &str, origin: Origin) {
-    if text.trim_start().starts_with("{\"") {
-        // Some hand the whole tool call where the command belongs.
-        crate::tool::inspect_misplaced(inspection, text);
-    }
     run::Runner::new(inspection, origin).text(text, &Text::unknown(Taint::NONE));
 }

@@ -1,7 +1,9 @@
 //! Finds the program that really runs, and states it.
 
-use super::run::{Invocation, Runner};
-use super::value::{Field, HOLE, Taint, Text};
+use std::rc::Rc;
+
+use super::run::{Call, Invocation, Runner};
+use super::value::{CARRIED_PER_STEP, Field, HOLE, Taint, Text};
 use super::{builtin, code, network, stream, wrap};
 use crate::fact::{Command, Fact, Word};
 use crate::path::{Place, Places};
@@ -122,9 +124,9 @@ impl Runner<'_, '_> {
                 text.push(' ');
                 text.push_str(&quote(&argument.text));
             }
-            let name = program.text.clone();
-            if !self.calls.contains(&name) {
-                self.calls.push(name);
+            let call = Call::Alias(program.text.clone());
+            if !self.calls.contains(&call) {
+                self.calls.push(call);
                 let output =
                     self.evaluate(&Text { text, taint: alias.taint }, program.origin, &invocation.stdin);
                 self.calls.pop();
@@ -136,8 +138,9 @@ impl Runner<'_, '_> {
 
     fn call_function(&mut self, function: super::scope::Function, invocation: &Invocation) -> Text {
         const CALLS: usize = 12;
-        let Some(program) = invocation.fields.first() else { return Text::default() };
-        if self.calls.contains(&program.text) {
+        // By what it does, not by its name: a function may define another of the same name and call that.
+        let call = Call::Function(Rc::clone(&function.body));
+        if self.calls.contains(&call) {
             if self.beside {
                 self.inspection.signal("fork_bomb", invocation.span);
             }
@@ -147,7 +150,7 @@ impl Runner<'_, '_> {
             self.inspection.signal("too_deep", invocation.span);
             return Text::unknown(Taint::OUTPUT);
         }
-        self.calls.push(program.text.clone());
+        self.calls.push(call);
         let mut arguments: Vec<Text> = invocation.arguments().iter().map(Field::as_text).collect();
         for argument in &mut arguments {
             argument.taint |= Taint::PARAMETER;
@@ -162,10 +165,22 @@ impl Runner<'_, '_> {
     }
 
     /// Runs a program that is no function and no alias.
-    pub(super) fn program(&mut self, mut invocation: Invocation) -> Text {
-        if !self.spend(1 + invocation.fields.len()) {
+    pub(super) fn program(&mut self, invocation: Invocation) -> Text {
+        // A wrapper in a wrapper is a step deeper, and what it reads is carried along.
+        if !self.descend(invocation.span) {
             return Text::unknown(Taint::OUTPUT);
         }
+        let output =
+            if self.spend(1 + invocation.fields.len() + invocation.stdin.text.len() / CARRIED_PER_STEP) {
+                self.unwrapped(invocation)
+            } else {
+                Text::unknown(Taint::OUTPUT)
+            };
+        self.ascend();
+        output
+    }
+
+    fn unwrapped(&mut self, mut invocation: Invocation) -> Text {
         let Some(program) = invocation.fields.first() else { return Text::default() };
         if program.text.contains(HOLE) {
             return self.unknown_program(invocation);

@@ -7,12 +7,12 @@ use banksman_core::Span;
 use super::redirect::Target;
 use super::scope::{Function, Scope, Variable};
 use super::syntax::{self, Assignment, Command, CommandKind, Item, Link, Part, Script};
-use super::value::{Field, Taint, Text};
+use super::value::{CARRIED_PER_STEP, Field, Taint, Text};
 use crate::inspection::Inspection;
 use crate::origin::Origin;
 
 /// Commands inside commands that are followed, over all texts: bounds the stack.
-const NESTING: u16 = 80;
+const NESTING: u16 = 96;
 
 /// Values of a `for` loop that are tried one by one.
 const TRIED: usize = 8;
@@ -22,14 +22,31 @@ pub(super) struct Runner<'i, 'c> {
     pub(super) inspection: &'i mut Inspection<'c>,
     pub(super) scope: Scope,
     pub(super) origin: Origin,
-    /// Names of the functions that are being run.
-    pub(super) calls: Vec<String>,
+    /// The functions and aliases that are being run.
+    pub(super) calls: Vec<Call>,
     /// Whether what runs now may also not run.
     pub(super) uncertain: bool,
     /// Whether what runs now runs beside something else: in a pipe or in the background.
     pub(super) beside: bool,
     /// Whether the text is no well-formed shell: then a word may hold more than was meant.
     pub(super) broken: bool,
+}
+
+/// A function or an alias that is being run.
+#[derive(Debug)]
+pub(super) enum Call {
+    Function(Rc<Command>),
+    Alias(String),
+}
+
+impl PartialEq for Call {
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Function(one), Self::Function(other)) => Rc::ptr_eq(one, other),
+            (Self::Alias(one), Self::Alias(other)) => one == other,
+            (Self::Function(_), Self::Alias(_)) | (Self::Alias(_), Self::Function(_)) => false,
+        }
+    }
 }
 
 /// A program that is about to run.
@@ -59,6 +76,10 @@ impl<'i, 'c> Runner<'i, 'c> {
 
     /// Reads a whole text; its output is what the text would print.
     pub(super) fn text(&mut self, text: &str, stdin: &Text) -> Text {
+        if text.trim_start().starts_with("{\"") {
+            // Some hand the whole tool call where the command belongs.
+            crate::tool::inspect_misplaced(self.inspection, text);
+        }
         let script = syntax::parse(text);
         let whole = self.origin.span(0..text.len());
         if script.too_deep {
@@ -82,12 +103,10 @@ impl<'i, 'c> Runner<'i, 'c> {
 
     pub(super) fn script(&mut self, script: &Script, stdin: &Text) -> Text {
         let mut output = Text::default();
-        if self.inspection.nesting >= NESTING {
-            let at = self.origin.span(0..0);
-            self.inspection.signal("too_deep", at);
+        let at = self.origin.span(0..0);
+        if !self.descend(at) {
             return output;
         }
-        self.inspection.nesting += 1;
         for item in &script.items {
             if !self.spend(1) {
                 break;
@@ -95,13 +114,35 @@ impl<'i, 'c> Runner<'i, 'c> {
             let printed = self.item(item, stdin);
             output.append(&printed);
         }
-        self.inspection.nesting -= 1;
+        self.ascend();
         output
+    }
+
+    /// Goes a step deeper, if it may; otherwise the action is high. Whoever does has to [`ascend`](Self::ascend).
+    pub(super) fn descend(&mut self, at: Span) -> bool {
+        if self.inspection.nesting >= NESTING {
+            self.inspection.signal("too_deep", at);
+            return false;
+        }
+        self.inspection.nesting += 1;
+        true
+    }
+
+    /// Comes back from a step deeper.
+    pub(super) fn ascend(&mut self) {
+        self.inspection.nesting = self.inspection.nesting.saturating_sub(1);
+    }
+
+    /// A copy of what is set up, to go back to; copying it is work.
+    fn copied_scope(&mut self) -> Scope {
+        let weight = self.scope.weight();
+        self.spend(weight / CARRIED_PER_STEP);
+        self.scope.clone()
     }
 
     /// Runs a script on a copy of what is set up.
     pub(super) fn subshell(&mut self, script: &Script, stdin: Text) -> Text {
-        let outer = self.scope.clone();
+        let outer = self.copied_scope();
         let output = self.script(script, &stdin);
         self.scope.restore_keeping_files(outer);
         output
@@ -132,7 +173,7 @@ impl<'i, 'c> Runner<'i, 'c> {
             return self.command(command, stdin);
         }
         // Each command of a pipe runs in a shell of its own; only files outlive it.
-        let outer = self.scope.clone();
+        let outer = self.copied_scope();
         let mut stream = stdin.clone();
         for command in &item.commands {
             stream = self.command(command, &stream);

@@ -96,6 +96,16 @@ impl Scope {
         }
     }
 
+    /// How many bytes a copy takes, about.
+    pub(super) fn weight(&self) -> usize {
+        let of_variable = |variable: &Variable| match variable {
+            Variable::One(text) => text.text.len(),
+            Variable::Many(texts) => texts.iter().map(|text| text.text.len() + 32).sum(),
+        };
+        self.variables.values().map(of_variable).sum::<usize>()
+            + self.files.values().map(|content| content.text.len()).sum::<usize>()
+    }
+
     /// What a shell started from here sees: variables and files, no functions, no aliases.
     pub(super) fn for_child(&self, positional: Vec<Text>) -> Self {
         Self {

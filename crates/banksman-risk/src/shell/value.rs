@@ -13,6 +13,9 @@ pub(super) const HOLE: char = fact::Word::HOLE;
 /// Texts longer than this are not carried along: they count as not known.
 pub(super) const CARRIED: usize = 64 * 1024;
 
+/// Bytes that are carried along for one step of work.
+pub(super) const CARRIED_PER_STEP: usize = 256;
+
 /// Where a text came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Taint(u16);

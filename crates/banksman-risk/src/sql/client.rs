@@ -20,6 +20,9 @@ pub(super) fn take_commands<'t>(
         let end = at + line.trim_end().len();
         at += line.len();
         let Some(command) = text.get(start..end).filter(|command| is_command(command)) else { continue };
+        if !inspection.spend(8, origin.span(start..end)) {
+            break;
+        }
         take_command(inspection, command, origin, start);
         let bytes = blanked.get_or_insert_with(|| text.as_bytes().to_vec());
         if let Some(part) = bytes.get_mut(start..end) {

@@ -65,6 +65,8 @@ impl<'t> Lexed<'t> {
             executable: None,
             open_executable: 0,
             unfinished: false,
+            dollars_left: 16,
+            holes: 0,
         };
         lexer.run();
         let plain = plain_text(text, &lexer.blanks);
@@ -97,6 +99,12 @@ impl<'t> Lexed<'t> {
             .split(|token| token.kind == Kind::Sign(b';') || is_go(token))
             .filter(|statement| !statement.is_empty())
             .collect()
+    }
+
+    /// Whether nothing in a statement is left open.
+    pub(super) fn is_known(&self, tokens: &[Token]) -> bool {
+        let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { return true };
+        self.text.get(first.start..last.end).is_some_and(|statement| !statement.contains('\0'))
     }
 
     /// A token as it is written.
@@ -139,6 +147,9 @@ struct Lexer<'b> {
     executable: Option<Range<usize>>,
     open_executable: u32,
     unfinished: bool,
+    /// How often the end of a dollar-quoted string may still be looked for in vain: each time is the whole text.
+    dollars_left: u8,
+    holes: u8,
 }
 
 impl Lexer<'_> {
@@ -337,7 +348,9 @@ impl Lexer<'_> {
         let tag = self.dollar_tag().unwrap_or(2);
         let mark = self.bytes.get(start..start + tag).unwrap_or_default();
         let rest = self.bytes.get(start + tag..).unwrap_or_default();
-        match rest.windows(tag).position(|window| window == mark) {
+        let length =
+            if self.dollars_left == 0 { None } else { rest.windows(tag).position(|window| window == mark) };
+        match length {
             Some(length) => {
                 self.at = start + tag + length + tag;
                 // An ordinary string of the same length, which every dialect knows.
@@ -347,10 +360,21 @@ impl Lexer<'_> {
                 self.tokens.push(Token { kind: Kind::Text, start, end: self.at });
             }
             None => {
+                self.dollars_left = self.dollars_left.saturating_sub(1);
                 self.unfinished = true;
                 self.tokens.push(Token { kind: Kind::Sign(b'$'), start, end: start + 1 });
                 self.at += 1;
             }
+        }
+    }
+
+    /// A part of the text that is not known is a name or a number for the parser.
+    fn fill_holes(&mut self, start: usize) {
+        let word = self.bytes.get(start..self.at).unwrap_or_default();
+        for at in word.iter().enumerate().filter(|(_, byte)| **byte == 0).map(|(at, _)| start + at) {
+            let filler = FILLERS.get(usize::from(self.holes) % FILLERS.len()).copied().unwrap_or(b'g');
+            self.blanks.push(Blank { range: at..at + 1, with: filler });
+            self.holes = self.holes.wrapping_add(1);
         }
     }
 
@@ -359,6 +383,7 @@ impl Lexer<'_> {
         self.at += 1;
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         self.at += rest.iter().take_while(|byte| is_word_byte(**byte)).count();
+        self.fill_holes(start);
         let word = self.bytes.get(start..self.at).unwrap_or_default();
         // N'x', E'x', X'x', B'x', _utf8'x'
         if self.peek(0) == b'\'' && (word.len() == 1 || word.first() == Some(&b'_')) {
@@ -370,8 +395,11 @@ impl Lexer<'_> {
     }
 }
 
+/// What stands for a part that is not known: letters that are no prefix of a string, so that two holes differ.
+const FILLERS: &[u8] = b"ghijklmopstvwyz";
+
 const fn is_word_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@') || byte >= 0x80
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'@' | 0) || byte >= 0x80
 }
 
 fn plain_text<'t>(text: &'t str, blanks: &[Blank]) -> Cow<'t, str> {

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 
 use banksman_core::Span;
 
-use crate::fact::{Fact, Statement};
+use crate::fact::{Fact, Statement, Word};
 use crate::inspection::{Code, Inspection};
 use crate::origin::Origin;
 
@@ -25,12 +25,15 @@ use lexer::{Kind, Lexed, Reading, Token};
 
 /// States what a text would do.
 pub(crate) fn inspect(inspection: &mut Inspection<'_>, text: &str, origin: Origin) {
-    let text = &*client::take_commands(inspection, text, origin);
     let lexed = Lexed::of(text, Reading::Standard);
     let mut understood = read_statements(inspection, &lexed, origin);
+    // It is enough that one way of reading makes sense; what the others would do is stated all the same.
     if lexed.ambiguous {
-        // It is enough that one way of reading makes sense; what the other one would do is stated all the same.
         understood |= read_statements(inspection, &Lexed::of(text, Reading::Mysql), origin);
+    }
+    // For a client, some lines are its own; for a server they may be the inside of a string.
+    if let Cow::Owned(server_text) = client::take_commands(inspection, text, origin) {
+        understood |= read_statements(inspection, &Lexed::of(&server_text, Reading::Standard), origin);
     }
     let whole = origin.span(0..text.len());
     if !understood {
@@ -51,8 +54,11 @@ fn read_statements(inspection: &mut Inspection<'_>, lexed: &Lexed<'_>, origin: O
     for tokens in lexed.statements() {
         let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { continue };
         let span = origin.span(first.start..last.end);
-        if !inspection.spend(1 + u32::try_from(tokens.len() / 4).unwrap_or(u32::MAX), span) {
+        if !inspection.spend(8 + u32::try_from(tokens.len() / 2).unwrap_or(u32::MAX), span) {
             return understood;
+        }
+        if lexed.word(first).contains(Word::HOLE) {
+            inspection.signal("computed_code", span);
         }
         let mut reader = Reader { inspection, lexed, origin, span };
         understood &= reader.read(tokens);
@@ -121,7 +127,8 @@ impl<'t> Reader<'_, '_, 't> {
         for (verb, traits, objects) in found.statements {
             self.state(Cow::Borrowed(verb), traits, objects);
         }
-        for table in &found.relations {
+        // What stands for a part that is not known is one letter long.
+        for table in found.relations.iter().filter(|table| table.len() > 1 || self.lexed.is_known(tokens)) {
             self.inspection.touch("table", table);
         }
         for function in &found.functions {
@@ -185,6 +192,9 @@ impl<'t> Reader<'_, '_, 't> {
             let (text, place) = self.lexed.content(token);
             if language == Code::Sql && !scan::is_statement(&text) {
                 continue;
+            }
+            if !self.inspection.spend(16, self.span) {
+                return;
             }
             let origin = match place {
                 Some(range) => self.origin.verbatim(range),

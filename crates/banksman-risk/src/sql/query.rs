@@ -19,7 +19,13 @@ use super::truth::{is_always_true, is_broad};
 const RECURSION: usize = 48;
 
 /// Operators in one statement. A chain of them is a tree as deep as the chain is long, and has to be taken down again.
-const OPERATORS: usize = 400;
+const OPERATORS: usize = 1_000;
+
+/// Tokens in one statement that is parsed; what is longer is mostly rows, and is scanned.
+const TOKENS: usize = 8_000;
+
+/// Tokens in one statement that is worth trying in every dialect.
+const TOKENS_IN_ANY_DIALECT: usize = 1_000;
 
 /// What a statement does, apart from where it stands.
 #[derive(Debug, Default)]
@@ -45,7 +51,7 @@ pub(super) fn parse(text: &str, tokens: &[Token]) -> Option<Found> {
                     .any(|joint| word.eq_ignore_ascii_case(joint))
             })
     });
-    if chained.count() + words.count() > OPERATORS {
+    if tokens.len() > TOKENS || chained.count() + words.count() > OPERATORS {
         return None;
     }
     let (first, last) = (tokens.first()?, tokens.last()?);
@@ -67,7 +73,8 @@ pub(super) fn parse(text: &str, tokens: &[Token]) -> Option<Found> {
         .iter()
         .filter(|(guess, _)| *guess == likeliest)
         .chain(all.iter().filter(|(guess, _)| *guess != likeliest));
-    for (_, dialect) in ordered {
+    let tries = if tokens.len() > TOKENS_IN_ANY_DIALECT { 4 } else { all.len() };
+    for (_, dialect) in ordered.take(tries) {
         let parsed = Parser::new(*dialect)
             .with_recursion_limit(RECURSION)
             .try_with_sql(statement)

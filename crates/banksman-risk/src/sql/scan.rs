@@ -34,13 +34,22 @@ const VERBS: &[(&str, &[&str])] = &[
     ("kill", &[]),
 ];
 
+/// How far behind a word its arguments are looked for.
+const NEAR: usize = 64;
+
 /// States everything in it that changes something, and every function that is called.
 pub(super) fn state_everything(reader: &mut Reader<'_, '_, '_>, tokens: &[Token]) {
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
         let rest = tokens.get(at..).unwrap_or_default();
+        let near = rest.get(..rest.len().min(NEAR)).unwrap_or_default();
         if token.kind == Kind::Word {
             if let Some(found) = begins_statement(reader, tokens, at) {
+                // Each of them is looked through to its end.
+                let steps = u32::try_from(rest.len() / 16).unwrap_or(u32::MAX).saturating_add(1);
+                if !reader.inspection.spend(steps, reader.span) {
+                    return;
+                }
                 let has_where =
                     rest.iter().any(|token| reader.lexed.word(token).eq_ignore_ascii_case("where"));
                 let rows = matches!(found, "delete" | "update");
@@ -53,7 +62,7 @@ pub(super) fn state_everything(reader: &mut Reader<'_, '_, '_>, tokens: &[Token]
                     Some(known) => {
                         reader.state(known.verb, known.traits, known.objects);
                         if let Some(language) = known.runs {
-                            reader.read_strings(language, rest);
+                            reader.read_strings(language, near);
                         }
                     }
                     None => reader.state(Cow::Borrowed(found), traits, Vec::new()),
@@ -61,7 +70,7 @@ pub(super) fn state_everything(reader: &mut Reader<'_, '_, '_>, tokens: &[Token]
             } else if tokens.get(at + 1).is_some_and(|next| next.kind == Kind::Sign(b'(')) {
                 let name = reader.lexed.word(token).to_ascii_lowercase();
                 if !is_joint(&name) {
-                    reader.call(&name, rest.get(..rest.len().min(64)).unwrap_or_default());
+                    reader.call(&name, near);
                 }
             } else if reader.lexed.word(token).eq_ignore_ascii_case("into") && at > 0 {
                 let before = tokens.get(at - 1).map(|token| reader.lexed.word(token)).unwrap_or_default();

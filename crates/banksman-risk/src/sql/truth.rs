@@ -73,6 +73,7 @@ fn truth(expr: &Expr, depth: u8) -> Option<bool> {
                 (None, _) | (_, None) => None,
             }
         }
+        Expr::BinaryOp { op: BinaryOperator::Or, .. } if has_true_branch(expr, depth) => Some(true),
         Expr::BinaryOp { left, op: BinaryOperator::Or, right } => {
             match (truth(left, depth), truth(right, depth)) {
                 (Some(true), _) | (_, Some(true)) => Some(true),
@@ -119,6 +120,18 @@ fn truth(expr: &Expr, depth: u8) -> Option<bool> {
         Expr::Function(function) if function.name.to_string().eq_ignore_ascii_case("true") => Some(true),
         _ => constant(expr, depth)?.as_truth(),
     }
+}
+
+/// Whether one of the branches of `a OR b OR c` is always true. The chain leans to the left, as deep as it is long.
+fn has_true_branch(chain: &Expr, depth: u8) -> bool {
+    let mut rest = chain;
+    while let Expr::BinaryOp { left, op: BinaryOperator::Or, right } = rest {
+        if truth(right, depth) == Some(true) {
+            return true;
+        }
+        rest = left;
+    }
+    truth(rest, depth) == Some(true)
 }
 
 /// `a` and `NOT a`, `x IS NULL` and `x IS NOT NULL`.

