@@ -1,15 +1,15 @@
 //! Loads rules and proves them: a rule whose examples do not hold is not a rule.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use banksman_core::Kind;
 
 use super::programs::{Misdescribed, Programs};
 use super::rule::{Example, Rule, RuleSet};
 use super::{Catalogue, Clause, Index};
-use crate::Assessor;
 use crate::fact::SIGNALS;
+use crate::{Assessor, Limits};
 
 /// The built-in rules, a file per subject.
 const BUILTIN: &[(&str, &str)] = &[
@@ -100,13 +100,7 @@ impl Catalogue {
     /// # Errors
     /// If a rule is not valid, or an example does not hold.
     pub fn with_rules(own: RuleSet) -> Result<Arc<Self>, CatalogueError> {
-        let mut all = RuleSet::default();
-        for (file, text) in BUILTIN {
-            let part = RuleSet::parse(file, text)?;
-            all.programs.extend(part.programs);
-            all.rules.extend(part.rules);
-        }
-        let catalogue = Arc::new(Self::compile(merge(all, own)?)?);
+        let catalogue = Arc::new(Self::compile(merge(builtin_rules()?, own)?)?);
         prove(&catalogue)?;
         Ok(catalogue)
     }
@@ -123,6 +117,21 @@ impl Catalogue {
         }
         Ok(Self { index: Index::of(&set.rules), programs, rules: set.rules })
     }
+}
+
+/// The built-in rules, read once: a policy that is loaded again does not have to wait for them.
+fn builtin_rules() -> Result<RuleSet, CatalogueError> {
+    static RULES: OnceLock<RuleSet> = OnceLock::new();
+    if let Some(known) = RULES.get() {
+        return Ok(known.clone());
+    }
+    let mut all = RuleSet::default();
+    for (file, text) in BUILTIN {
+        let part = RuleSet::parse(file, text)?;
+        all.programs.extend(part.programs);
+        all.rules.extend(part.rules);
+    }
+    Ok(RULES.get_or_init(|| all).clone())
 }
 
 fn merge(mut all: RuleSet, own: RuleSet) -> Result<RuleSet, CatalogueError> {
@@ -185,7 +194,9 @@ fn check(rule: &Rule) -> Result<(), CatalogueError> {
 
 /// Runs every example. An example speaks of its own rule only; others may notice it as well.
 fn prove(catalogue: &Arc<Catalogue>) -> Result<(), CatalogueError> {
-    let assessor = Assessor::new(Arc::clone(catalogue));
+    // Examples are small. One that is about too much work does not have to do all of it.
+    let limits = Limits { work: Limits::default().work / 10, ..Limits::default() };
+    let assessor = Assessor::new(Arc::clone(catalogue)).with_limits(limits);
     let mut disproofs = Vec::new();
     for rule in &catalogue.rules {
         for (examples, wanted, problem) in [

@@ -1,7 +1,10 @@
 //! How texts are described in rules.
 
+use std::fmt;
+
 use regex::Regex;
-use serde::{Deserialize, Serialize};
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::fact::Word;
 
@@ -20,11 +23,44 @@ pub enum TextPattern {
     Regex(Regex),
 }
 
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 enum Written {
     Plain(String),
     Regex { regex: String },
+}
+
+/// By hand, because there are thousands: what is untagged would be read twice, and its errors would not say why.
+impl<'de> Deserialize<'de> for Written {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Written;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text or {regex: ...}")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Written, E> {
+                Ok(Written::Plain(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Written, A::Error> {
+                let written = match map.next_entry::<String, String>()? {
+                    Some((key, regex)) if key == "regex" => Written::Regex { regex },
+                    Some((key, _)) => return Err(de::Error::unknown_field(&key, &["regex"])),
+                    None => return Err(de::Error::missing_field("regex")),
+                };
+                match map.next_key::<String>()? {
+                    None => Ok(written),
+                    Some(key) => Err(de::Error::unknown_field(&key, &["regex"])),
+                }
+            }
+        }
+
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 impl TryFrom<Written> for TextPattern {

@@ -1,9 +1,12 @@
 //! How rules are written: the schema of the built-in catalogue and of the rules in policy files.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use banksman_core::{Kind, Risk};
-use serde::{Deserialize, Serialize};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::pattern::TextPattern;
 use crate::fact::{Access, Direction, Language};
@@ -69,7 +72,7 @@ fn is_shell(kind: &Kind) -> bool {
 }
 
 /// A text that proves a rule.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(untagged)]
 pub enum Example {
     /// A text of the usual kind.
@@ -81,6 +84,39 @@ pub enum Example {
         /// The text.
         text: String,
     },
+}
+
+/// By hand, because there are thousands: what is untagged would be read twice, and its errors would not say why.
+impl<'de> Deserialize<'de> for Example {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Example;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a text or {kind: ..., text: ...}")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Example, E> {
+                Ok(Example::Text(text.to_owned()))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Example, A::Error> {
+                let given = OfKind::deserialize(MapAccessDeserializer::new(map))?;
+                Ok(Example::OfKind { kind: given.kind, text: given.text })
+            }
+        }
+
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct OfKind {
+            kind: Kind,
+            text: String,
+        }
+
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 /// What a rule notices: a fact of one sort that meets all the conditions given.
