@@ -1,5 +1,11 @@
 //! What the analyser says, by area.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that cannot go on stops; helpers here are test code too"
+)]
+
 mod address;
 mod catalogue;
 mod javascript;

@@ -298,6 +298,8 @@ fn data_is_data() {
         "find . -name -delete",
         "sudo env VAR=1 git status",
         "tar czf x.tgz src",
+        "bash -n script.sh",
+        "bash -n -c 'rm -rf /'",
         "rm -rf \"$(mktemp -d)\"",
         "D=$(mktemp -d); rm -rf \"$D\"",
         "cat path/to/file",

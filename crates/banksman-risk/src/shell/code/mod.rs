@@ -75,6 +75,14 @@ fn shell(runner: &mut Runner<'_, '_>, invocation: &Invocation) -> Text {
         if !text.starts_with("--") {
             let letters = text.get(1..).unwrap_or_default();
             takes_code |= letters.contains('c');
+            if text.starts_with('-')
+                && letters.contains('n')
+                && letters.bytes().all(|b| b.is_ascii_alphabetic())
+            {
+                // Only checked for its grammar, never run.
+                runner.state_command(invocation);
+                return Text::default();
+            }
             from_input |= letters.contains('s');
             // Each `o` in a cluster takes an argument of its own.
             if values.contains(&text) || (letters.len() > 1 && letters.ends_with(['o', 'O'])) {

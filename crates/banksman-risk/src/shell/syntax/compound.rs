@@ -78,7 +78,7 @@ impl Parser<'_> {
             self.at += 2;
             let parts = self.arithmetic_parts();
             let inside = self.slice(start + 2, self.at.saturating_sub(2));
-            if inside.contains(['<', '>', '=', '$', '`']) || !inside.contains(' ') {
+            if inside.contains(['<', '>', '$', '`']) || !inside.contains(' ') {
                 return CommandKind::Test(vec![Word { parts, range: self.range(start, self.at) }]);
             }
             // Nothing in it has to be arithmetic, and a plain sh has none: there it is a subshell in a subshell.
