@@ -13,7 +13,7 @@ use banksman_core::{
 };
 use banksman_engine::{
     Claimed, Clock, Engine, EngineConfig, EngineError, IssuedToken, Judge, NewToken, PolicyTable,
-    ProposeRequest, Proposed, Signer,
+    ProposeRequest, Proposed, QueueLimits, Signer,
 };
 use banksman_store::sqlite::SqliteStore;
 use banksman_store::{CaseQuery, EventQuery, Order, PendingLimits, Store};
@@ -85,7 +85,14 @@ impl World {
     }
 
     pub(crate) async fn with_limits(limits: PendingLimits) -> Self {
-        Self::with(Box::new(PolicyTable::parse(POLICY).unwrap()), EngineConfig { limits }).await
+        // Nobody stands in line: what has no room is refused at once.
+        let queue = QueueLimits { total: 0, ..QueueLimits::default() };
+        Self::with_queue(limits, queue).await
+    }
+
+    pub(crate) async fn with_queue(limits: PendingLimits, queue: QueueLimits) -> Self {
+        let config = EngineConfig { limits, queue };
+        Self::with(Box::new(PolicyTable::parse(POLICY).unwrap()), config).await
     }
 
     async fn with(judge: Box<dyn Judge>, config: EngineConfig) -> Self {
