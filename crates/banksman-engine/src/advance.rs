@@ -158,6 +158,9 @@ impl Engine {
         };
         let committed = self.store.commit(commit).await?;
         self.publish(std::slice::from_ref(&case), committed.last_seq);
+        if was_pending && case.status().is_resolved() {
+            self.admission.freed(&case.agent);
+        }
         if told {
             self.dispatcher.nudge();
         }

@@ -44,10 +44,7 @@ impl Engine {
             return Err(EngineError::Internal("a claimed action is not executing".into()));
         };
         let lease_expires_at = claim.lease_expires_at;
-        let authorization = self
-            .signer
-            .authorisation(&case, claim.at, lease_expires_at, true)
-            .map_err(|error| EngineError::Internal(error.to_string()))?;
+        let authorization = self.signer.authorisation(&case, claim.at, lease_expires_at, true)?;
         let idempotency_key = format!("{}.{}", case.id, case.version);
         Ok(Claimed { case, authorization, idempotency_key, lease_expires_at })
     }
@@ -58,11 +55,9 @@ impl Engine {
     /// If it cannot be signed.
     pub fn authorization(&self, case: &Case) -> Result<Option<String>, EngineError> {
         match &case.state {
-            State::Authorised { at, lapses_at, .. } => self
-                .signer
-                .authorisation(case, *at, *lapses_at, false)
-                .map(Some)
-                .map_err(|error| EngineError::Internal(error.to_string())),
+            State::Authorised { at, lapses_at, .. } => {
+                self.signer.authorisation(case, *at, *lapses_at, false).map(Some)
+            }
             State::Blocked { .. }
             | State::Pending { .. }
             | State::Denied { .. }

@@ -8,6 +8,7 @@ use banksman_policy::Facts;
 use banksman_store::{Control, PendingLimits, Store};
 use tokio::sync::watch;
 
+use crate::admission::{Admission, QueueLimits};
 use crate::credentials::KnownCredentials;
 use crate::dispatcher::Dispatcher;
 use crate::live::Live;
@@ -20,11 +21,16 @@ use crate::{Clock, EngineError, Judge, Signer};
 pub struct EngineConfig {
     /// How many actions may wait for people.
     pub limits: PendingLimits,
+    /// How many proposals may wait for room, once so many actions do.
+    pub queue: QueueLimits,
 }
 
 impl Default for EngineConfig {
     fn default() -> Self {
-        Self { limits: PendingLimits { per_agent: 10_000, total: 2_000_000 } }
+        Self {
+            limits: PendingLimits { per_agent: 10_000, total: 2_000_000 },
+            queue: QueueLimits::default(),
+        }
     }
 }
 
@@ -36,6 +42,7 @@ pub struct Engine {
     pub(crate) signer: Signer,
     pub(crate) config: EngineConfig,
     pub(crate) control: ArcSwap<Control>,
+    pub(crate) admission: Arc<Admission>,
     pub(crate) memory: Memory,
     pub(crate) live: Arc<Live>,
     pub(crate) credentials: KnownCredentials,
@@ -64,6 +71,7 @@ impl Engine {
             signer,
             config,
             control: ArcSwap::from_pointee(control),
+            admission: Admission::new(config.queue),
             memory: Memory::new(),
             live: Arc::new(Live::new(newest)),
             credentials: KnownCredentials::default(),
@@ -82,6 +90,11 @@ impl Engine {
     #[must_use]
     pub fn newest_event(&self) -> watch::Receiver<u64> {
         self.live.subscribe()
+    }
+
+    /// Sends away those who wait for room, so that a server that stops need not wait for them.
+    pub fn stop_queueing(&self) {
+        self.admission.close();
     }
 
     /// Whether the store answers.

@@ -16,6 +16,7 @@ mod policy;
 
 mod credentials;
 
+mod admission;
 mod propose;
 mod propose_batch;
 mod read;
@@ -35,6 +36,7 @@ mod resolutions;
 mod dispatcher;
 mod timekeeper;
 
+pub use admission::QueueLimits;
 pub use claim::Claimed;
 pub use clock::{Clock, SystemClock};
 pub use credentials::{IssuedToken, NewToken};

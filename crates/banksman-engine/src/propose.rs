@@ -1,6 +1,7 @@
 //! Propose: an agent wants to act.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
@@ -9,6 +10,7 @@ use banksman_core::{
 use banksman_policy::Facts;
 use banksman_store::{Commit, CommitError, Conflict, Control, IdempotencyKey};
 
+use crate::admission::Scope;
 use crate::advance::notices;
 use crate::{Engine, EngineError, ids};
 
@@ -19,6 +21,8 @@ pub struct ProposeRequest {
     pub action: Action,
     /// A key by which the agent can send the same request again.
     pub idempotency: Option<(String, Digest)>,
+    /// How long to wait for room, if the house is full; as configured, if the agent did not say.
+    pub patience: Option<Duration>,
 }
 
 impl ProposeRequest {
@@ -28,7 +32,7 @@ impl ProposeRequest {
     /// If the body is not an action.
     pub fn from_json(body: Json, key: Option<String>) -> Result<Self, banksman_core::ActionError> {
         let idempotency = key.map(|key| (key, Digest::of(CanonicalJson::of(&body).as_str().as_bytes())));
-        Ok(Self { action: Action::from_json(body)?, idempotency })
+        Ok(Self { action: Action::from_json(body)?, idempotency, patience: None })
     }
 }
 
@@ -42,22 +46,25 @@ pub struct Proposed {
 }
 
 impl Engine {
-    /// Takes a proposal: blocked, authorised at once, held, or joined with one that is already held.
+    /// Takes a proposal: blocked, authorised at once, held, or joined with one that is already held. If it would be
+    /// held and there is no room, it waits in line for it.
     ///
     /// # Errors
-    /// If the queue is full, the key was used for something else, or nothing can be recorded.
+    /// If there is no room in time, the key was used for something else, or nothing can be recorded.
     pub async fn propose(&self, agent: &Principal, request: ProposeRequest) -> Result<Proposed, EngineError> {
-        let ProposeRequest { action, idempotency } = request;
+        let ProposeRequest { mut action, idempotency, patience } = request;
         let schema_error = check_args(&action);
         if let Some(problem) = schema_error {
             return Err(EngineError::InvalidArgs(problem));
         }
+        let mut visit = self.admission.visit(&agent.name, self.config.limits, patience);
         // A handful of tries: each failure means that the house rules were changed meanwhile.
-        for _ in 0..100 {
+        let mut tries = 0..100;
+        while !tries.is_empty() {
             let now = self.clock.now();
             let control = self.control.load_full();
             self.confirm(agent, control.epoch).await?;
-            let transition = self.open_case(agent, action.clone(), None, &control, now)?;
+            let transition = self.open_case(agent, action, None, &control, now)?;
             let case = Arc::new(transition.case);
             let rows = notices(&case, &transition.effects, now);
             let told = !rows.is_empty();
@@ -66,7 +73,7 @@ impl Engine {
                 .map(|(key, request)| idempotency_row(agent, key, *request, case.id, now));
             let commit = Commit {
                 control_epoch: Some(control.epoch),
-                limits: Some(self.config.limits),
+                limits: Some(visit.limits()),
                 opened: vec![Arc::clone(&case)],
                 idempotency: key,
                 events: vec![transition.event],
@@ -81,13 +88,23 @@ impl Engine {
                     }
                     return Ok(Proposed { case, joined: false });
                 }
-                Err(CommitError::Conflict(conflict)) => {
-                    if let Some(proposed) =
-                        self.resolve_conflict(agent, &conflict, idempotency.as_ref(), &case, now).await?
-                    {
-                        return Ok(proposed);
+                Err(CommitError::Conflict(conflict)) => match Scope::of(&conflict) {
+                    Some(full) => {
+                        action = case.submission.action.clone();
+                        // Whoever waits holds what was asked for, and no more.
+                        drop(case);
+                        visit.wait(full, 1).await?;
                     }
-                }
+                    None => {
+                        tries.next();
+                        let resolved =
+                            self.resolve_conflict(agent, &conflict, idempotency.as_ref(), &case, now).await?;
+                        if let Some(proposed) = resolved {
+                            return Ok(proposed);
+                        }
+                        action = case.submission.action.clone();
+                    }
+                },
                 Err(CommitError::Unavailable(error)) => return Err(error.into()),
             }
         }
@@ -140,10 +157,11 @@ impl Engine {
                 }
                 Some(_) | None => Err(EngineError::IdempotencyKeyReused),
             },
-            Conflict::TooManyPendingForAgent => Err(EngineError::TooManyPending { scope: "for this agent" }),
-            Conflict::TooManyPending => Err(EngineError::TooManyPending { scope: "altogether" }),
-            Conflict::CaseMoved(_) | Conflict::TooLate(_) => {
-                Err(EngineError::Internal(format!("a new action {} cannot have moved", case.id)))
+            Conflict::CaseMoved(_)
+            | Conflict::TooLate(_)
+            | Conflict::TooManyPendingForAgent
+            | Conflict::TooManyPending => {
+                Err(EngineError::Internal(format!("a new action {} cannot meet {conflict:?} here", case.id)))
             }
         }
     }

@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::{Action, Actor, BatchId, Case, Principal, batch_digest};
+use banksman_core::{Action, Actor, BatchId, Case, Principal, Status, batch_digest};
 use banksman_store::{BatchRecord, Commit, CommitError, Conflict};
 
+use crate::admission::Scope;
 use crate::advance::notices;
 use crate::propose::check_args;
 use crate::{Engine, EngineError, ids};
@@ -47,7 +48,9 @@ impl Engine {
                 )));
             }
         }
-        for _ in 0..100 {
+        let mut visit = self.admission.visit(&agent.name, self.config.limits, None);
+        let mut tries = 0..100;
+        while !tries.is_empty() {
             let now = self.clock.now();
             let control = self.control.load_full();
             self.confirm(agent, control.epoch).await?;
@@ -55,7 +58,7 @@ impl Engine {
             let id = BatchId::from_parts(millis, entropy);
             let mut commit = Commit {
                 control_epoch: Some(control.epoch),
-                limits: Some(self.config.limits),
+                limits: Some(visit.limits()),
                 ..Commit::default()
             };
             for action in &actions {
@@ -72,32 +75,39 @@ impl Engine {
             let fact = Fact::BatchProposed { batch: id, digest, items };
             commit.events.push(Event::general(now, Actor::from(agent), fact));
             commit.batch = Some(record.clone());
-            match self.store.commit(commit).await {
+            let conflict = match self.store.commit(commit).await {
                 Ok(committed) => {
                     self.publish(&cases, committed.last_seq);
                     self.dispatcher.nudge();
                     return Ok(ProposedBatch { record, cases });
                 }
-                Err(CommitError::Conflict(Conflict::ControlMoved)) => self.reload_control().await?,
-                Err(CommitError::Conflict(Conflict::Joinable(other))) => {
+                Err(CommitError::Conflict(conflict)) => conflict,
+                Err(CommitError::Unavailable(error)) => return Err(error.into()),
+            };
+            if let Some(full) = Scope::of(&conflict) {
+                // It waits until there is room for all of it, and those behind it wait with it: else it would never.
+                let held = cases.iter().filter(|case| case.status() == Status::Pending).count();
+                drop(cases);
+                visit.wait(full, u64::try_from(held).unwrap_or(u64::MAX)).await?;
+                continue;
+            }
+            tries.next();
+            match conflict {
+                Conflict::ControlMoved => self.reload_control().await?,
+                Conflict::Joinable(other) => {
                     if self.still_waits(other).await?.is_some() {
                         return Err(EngineError::Invalid(format!(
                             "an item already waits as {other}: leave it out"
                         )));
                     }
                 }
-                Err(CommitError::Conflict(Conflict::TooManyPendingForAgent)) => {
-                    return Err(EngineError::TooManyPending { scope: "for this agent" });
+                Conflict::CaseMoved(_)
+                | Conflict::TooLate(_)
+                | Conflict::IdempotencyKeyUsed { .. }
+                | Conflict::TooManyPending
+                | Conflict::TooManyPendingForAgent => {
+                    return Err(EngineError::Internal(format!("a new batch cannot meet {conflict:?} here")));
                 }
-                Err(CommitError::Conflict(Conflict::TooManyPending)) => {
-                    return Err(EngineError::TooManyPending { scope: "altogether" });
-                }
-                Err(CommitError::Conflict(
-                    Conflict::CaseMoved(_) | Conflict::TooLate(_) | Conflict::IdempotencyKeyUsed { .. },
-                )) => {
-                    return Err(EngineError::Internal("a new batch cannot have moved".into()));
-                }
-                Err(CommitError::Unavailable(error)) => return Err(error.into()),
             }
         }
         Err(EngineError::Internal("the house rules kept changing".into()))

@@ -3,15 +3,17 @@
 //! A token is a compact JWS (RFC 7515) with Ed25519 (RFC 8037). Writing one takes three concatenations, so it is
 //! done here rather than by a JWT library with every other algorithm in tow (decision record 0005).
 
+use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use banksman_core::{Case, Timestamp};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ed25519_dalek::{Signer as _, SigningKey};
 use serde::Serialize;
+
+use crate::EngineError;
 
 /// Signs authorisations.
 pub struct Signer {
-    key: SigningKey,
+    key: Ed25519KeyPair,
     /// The header of every token, encoded.
     header: String,
     key_id: String,
@@ -44,8 +46,9 @@ struct Claims<'a> {
 impl Signer {
     /// A signer with a 32-byte secret.
     #[must_use]
+    #[expect(clippy::expect_used, reason = "only a seed of another length is refused")]
     pub fn new(secret: &[u8; 32]) -> Self {
-        let key = SigningKey::from_bytes(secret);
+        let key = Ed25519KeyPair::from_seed_unchecked(secret).expect("a seed of 32 bytes");
         let key_id = thumbprint(&public_x(&key));
         let header = format!(r#"{{"alg":"EdDSA","kid":"{key_id}","typ":"JWT"}}"#);
         Self { key, header: URL_SAFE_NO_PAD.encode(header), key_id }
@@ -58,7 +61,8 @@ impl Signer {
         issued: Timestamp,
         expires: Timestamp,
         claimed: bool,
-    ) -> Result<String, serde_json::Error> {
+    ) -> Result<String, EngineError> {
+        let failed = |error: &dyn std::fmt::Display| EngineError::Internal(error.to_string());
         let action = case.id.to_string();
         let claims = Claims {
             iss: "banksman",
@@ -75,10 +79,11 @@ impl Signer {
         let mut token = String::with_capacity(640);
         token.push_str(&self.header);
         token.push('.');
-        URL_SAFE_NO_PAD.encode_string(serde_json::to_vec(&claims)?, &mut token);
-        let signature = self.key.sign(token.as_bytes());
+        let claims = serde_json::to_vec(&claims).map_err(|error| failed(&error))?;
+        URL_SAFE_NO_PAD.encode_string(claims, &mut token);
+        let signature = self.key.try_sign(token.as_bytes()).map_err(|error| failed(&error))?;
         token.push('.');
-        URL_SAFE_NO_PAD.encode_string(signature.to_bytes(), &mut token);
+        URL_SAFE_NO_PAD.encode_string(signature, &mut token);
         Ok(token)
     }
 
@@ -92,8 +97,8 @@ impl Signer {
     }
 }
 
-fn public_x(key: &SigningKey) -> String {
-    URL_SAFE_NO_PAD.encode(key.verifying_key().to_bytes())
+fn public_x(key: &Ed25519KeyPair) -> String {
+    URL_SAFE_NO_PAD.encode(key.public_key())
 }
 
 /// RFC 7638: the hash of the key's required members in lexical order.

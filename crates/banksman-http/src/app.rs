@@ -80,7 +80,7 @@ impl Hosts {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !port.is_empty() => name,
             Some(_) | None => host,
         };
-        self.names.contains(&name.to_ascii_lowercase())
+        self.names.contains(name) || self.names.contains(&name.to_ascii_lowercase())
     }
 }
 

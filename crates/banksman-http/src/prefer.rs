@@ -11,8 +11,16 @@ use crate::problem::{Code, ProblemError};
 /// Longer than this no request is held open; ask again.
 const LONGEST: u64 = 600;
 
-/// How long the client is willing to wait; zero if it did not say.
-pub(crate) struct Patience(pub(crate) Duration);
+/// How long the client is willing to wait, if it said.
+#[derive(Clone, Copy)]
+pub(crate) struct Patience(pub(crate) Option<Duration>);
+
+impl Patience {
+    /// How long to wait for people: not at all, unless the client said so.
+    pub(crate) fn for_people(self) -> Duration {
+        self.0.unwrap_or_default()
+    }
+}
 
 impl FromRequestParts<App> for Patience {
     type Rejection = ProblemError;
@@ -29,10 +37,10 @@ impl FromRequestParts<App> for Patience {
                             "Prefer: wait takes a whole number of seconds",
                         )
                     })?;
-                    return Ok(Self(Duration::from_secs(seconds.min(LONGEST))));
+                    return Ok(Self(Some(Duration::from_secs(seconds.min(LONGEST)))));
                 }
             }
         }
-        Ok(Self(Duration::ZERO))
+        Ok(Self(None))
     }
 }

@@ -67,7 +67,10 @@ pub(crate) fn routes() -> Vec<Route> {
                     "Idempotency-Key",
                     "send the same request again without doing it twice",
                 ))
-                .with(wait())
+                .with(Parameter::header(
+                    "Prefer",
+                    "`wait=SECONDS`: hold the answer until there is room and people have decided",
+                ))
                 .takes::<Action>()
                 .answers::<ActionView>(200, "Authorised, with a token; claim it before running it")
                 .answers::<ActionView>(202, "Held: ask again at `status_url`")

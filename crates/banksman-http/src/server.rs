@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::IntoResponse;
@@ -27,6 +28,7 @@ const AFTER_FAILURE: Duration = Duration::from_millis(100);
 /// Serves until `stopping` becomes true; then lets requests that are under way finish.
 pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receiver<bool>) {
     let router = router(app.clone());
+    let engine = Arc::clone(&app.engine);
     // In front of the router rather than a layer of it: axum would wrap, and for each request clone, every route.
     let service = service_fn(move |request: Request<Incoming>| {
         let refused = hosts::refuse(&app, request.headers());
@@ -80,5 +82,6 @@ pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receive
     }
     drop(listener);
     drop(open);
+    engine.stop_queueing();
     let _ = all_closed.recv().await;
 }

@@ -1,5 +1,6 @@
 //! Benchmarks: commands, not timed tests. Each runs ours and the machine's own limits in the same run.
 
+mod connection;
 pub(crate) mod cycle;
 mod limits;
 mod load;

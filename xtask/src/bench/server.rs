@@ -1,5 +1,7 @@
 //! The real binary, started on a fresh folder for a benchmark.
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -32,12 +34,12 @@ impl Server {
             .spawn()
             .with_context(|| format!("cannot start {}", binary.display()))?;
         let begin = Instant::now();
-        while std::net::TcpStream::connect(&address).is_err() {
+        while !is_ready(&address) {
             if let Some(status) = child.try_wait()? {
                 bail!("the server ended: {status}");
             }
             if begin.elapsed() > Duration::from_secs(10) {
-                bail!("the server does not listen");
+                bail!("the server is not ready");
             }
             std::thread::sleep(Duration::from_millis(5));
         }
@@ -75,6 +77,19 @@ pub(crate) fn cpu_of(stat: &str) -> anyhow::Result<f64> {
         numbers.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
     #[expect(clippy::cast_precision_loss, reason = "a time")]
     Ok(ticks as f64 / 100.0)
+}
+
+/// Not merely whether it listens: it does so before there is a database to issue tokens in.
+fn is_ready(address: &str) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET /ready HTTP/1.1\r\nhost: localhost\r\n\r\n")?;
+        let mut head = [0; 12];
+        stream.read_exact(&mut head)?;
+        Ok(head.ends_with(b" 200"))
+    };
+    ask().unwrap_or(false)
 }
 
 fn token(binary: &Path, data: &Path, kind: &str, name: &str) -> anyhow::Result<String> {

@@ -1,6 +1,7 @@
 //! The canonical text of a JSON value: RFC 8785, with exact numbers.
 
 use std::fmt::Write as _;
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -12,16 +13,19 @@ use super::{Json, JsonError, parse};
 ///
 /// This is what gets hashed, stored, shown and executed, so it is kept as text and handed on as it is: no
 /// later reader can round a number or reorder a key on the way.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub struct CanonicalJson(Arc<str>);
+///
+/// It is kept as what serde_json embeds without reading it again: one action is written five times in its life.
+#[derive(Clone)]
+pub struct CanonicalJson(Arc<RawValue>);
 
 impl CanonicalJson {
     /// The canonical form of a value.
     #[must_use]
+    #[expect(clippy::expect_used, reason = "the text was just written from a value; properties.rs tries")]
     pub fn of(value: &Json) -> Self {
         let mut out = String::with_capacity(256);
         write_value(&mut out, value);
-        Self(out.into())
+        Self(Arc::from(RawValue::from_string(out).expect("what was written is JSON")))
     }
 
     /// Reads any JSON text and keeps its canonical form.
@@ -29,38 +33,42 @@ impl CanonicalJson {
         parse(text).map(|value| Self::of(&value))
     }
 
-    /// Takes a text that was canonical when it was stored.
-    ///
-    /// Only stores call this, with texts that they got from [`CanonicalJson::as_str`]; what executes is checked
-    /// against its digest, so a text that was changed at rest is noticed there.
-    #[must_use]
-    pub fn from_stored(text: impl Into<Arc<str>>) -> Self {
-        Self(text.into())
-    }
-
     /// The canonical text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.0.get()
     }
 
     /// The value again.
     pub fn to_json(&self) -> Result<Json, JsonError> {
-        parse(self.0.as_bytes())
+        parse(self.as_str().as_bytes())
+    }
+}
+
+impl PartialEq for CanonicalJson {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for CanonicalJson {}
+
+impl Hash for CanonicalJson {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 
 impl std::fmt::Debug for CanonicalJson {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(self.as_str())
     }
 }
 
 impl Serialize for CanonicalJson {
     /// Embeds the text as it is. Only JSON serialisers can do that, and only those are used.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let raw: &RawValue = serde_json::from_str(&self.0).map_err(serde::ser::Error::custom)?;
-        raw.serialize(serializer)
+        self.0.serialize(serializer)
     }
 }
 

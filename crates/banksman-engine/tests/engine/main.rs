@@ -15,6 +15,7 @@ mod world;
 
 mod credentials;
 
+mod admission;
 mod batches;
 mod propose;
 mod tiers;

@@ -13,7 +13,7 @@ use banksman_core::{
 };
 use banksman_engine::{
     Claimed, Clock, Engine, EngineConfig, EngineError, IssuedToken, Judge, NewToken, ProposeRequest,
-    Proposed, Signer,
+    Proposed, QueueLimits, Signer,
 };
 use banksman_policy::Policy;
 use banksman_store::sqlite::SqliteStore;
@@ -86,7 +86,14 @@ impl World {
     }
 
     pub(crate) async fn with_limits(limits: PendingLimits) -> Self {
-        Self::with(Box::new(Policy::parse("policy.yaml", POLICY).unwrap()), EngineConfig { limits }).await
+        // Nobody stands in line: what has no room is refused at once.
+        let queue = QueueLimits { total: 0, ..QueueLimits::default() };
+        Self::with_queue(limits, queue).await
+    }
+
+    pub(crate) async fn with_queue(limits: PendingLimits, queue: QueueLimits) -> Self {
+        let config = EngineConfig { limits, queue };
+        Self::with(Box::new(Policy::parse("policy.yaml", POLICY).unwrap()), config).await
     }
 
     async fn with(judge: Box<dyn Judge>, config: EngineConfig) -> Self {

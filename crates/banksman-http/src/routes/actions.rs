@@ -1,5 +1,7 @@
 //! `/v1/actions`: propose, look, claim, report, withdraw.
 
+use std::time::{Duration, Instant};
+
 use axum::extract::State;
 use axum::http::header::{LOCATION, RETRY_AFTER};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -28,9 +30,13 @@ pub(crate) async fn propose(
     headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
-    let request = ProposeRequest::from_json(body, idempotency_key(&headers)?)?;
+    let began = Instant::now();
+    let mut request = ProposeRequest::from_json(body, idempotency_key(&headers)?)?;
+    request.patience = patience.0;
     let Proposed { mut case, joined } = app.engine.propose(&agent, request).await?;
-    if case.status() == Status::Pending && !patience.0.is_zero() {
+    // Waiting for room was waiting too.
+    let patience = patience.for_people().saturating_sub(began.elapsed());
+    if case.status() == Status::Pending && !patience.is_zero() {
         case = wait(&app, &agent, case.id, patience).await?;
     }
     answer(&app, &case, joined)
@@ -53,14 +59,14 @@ async fn wait(
     app: &App,
     caller: &banksman_core::Principal,
     id: ActionId,
-    patience: Patience,
+    patience: Duration,
 ) -> Result<std::sync::Arc<Case>, ProblemError> {
     let stopped = async {
         let mut stopping = app.stopping.clone();
         let _ = stopping.wait_for(|stop| *stop).await;
     };
     tokio::select! {
-        case = app.engine.wait(caller, id, patience.0) => Ok(case?),
+        case = app.engine.wait(caller, id, patience) => Ok(case?),
         () = stopped => Ok(app.engine.action(caller, id).await?),
     }
 }
@@ -108,7 +114,8 @@ pub(crate) async fn show(
     patience: Patience,
     IdPath(id): IdPath<ActionId>,
 ) -> Answer {
-    let case = if patience.0.is_zero() {
+    let patience = patience.for_people();
+    let case = if patience.is_zero() {
         app.engine.action(&caller, id).await?
     } else {
         wait(&app, &caller, id, patience).await?

@@ -15,12 +15,16 @@ use serde::Serialize;
 
 use crate::problem::{Code, ProblemError};
 
+/// An action with small arguments fits, so that its text is not moved again and again while it grows.
+const USUAL_BYTES: usize = 1536;
+
 pub(crate) type Answer = Result<Response, ProblemError>;
 
 /// A JSON answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
-    let body =
-        serde_json::to_vec(value).map_err(|error| ProblemError::new(Code::Internal, error.to_string()))?;
+    let mut body = Vec::with_capacity(USUAL_BYTES);
+    serde_json::to_writer(&mut body, value)
+        .map_err(|error| ProblemError::new(Code::Internal, error.to_string()))?;
     Ok((status, [(CONTENT_TYPE, "application/json")], body).into_response())
 }
 

@@ -20,8 +20,10 @@ pub(super) type StoreClock = Box<dyn Fn() -> Timestamp + Send>;
 type Answer = Result<Committed, CommitError>;
 
 struct Job {
-    commit: EncodedCommit,
-    answer: oneshot::Sender<Answer>,
+    commit: Box<EncodedCommit>,
+    /// The commit goes back with its answer, so that it is freed by the thread that made it: allocators are slow, and
+    /// wait for each other, where one thread frees what another allocated.
+    answer: oneshot::Sender<(Answer, Box<EncodedCommit>)>,
 }
 
 /// The way to the writer thread. Dropping it lets the thread finish what it was given and end.
@@ -47,8 +49,9 @@ impl Writer {
     pub(super) async fn commit(&self, commit: EncodedCommit) -> Answer {
         let (answer, answered) = oneshot::channel();
         let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        jobs.send(Job { commit, answer }).map_err(|_| StoreError::Closed)?;
-        answered.await.map_err(|_| StoreError::Closed)?
+        jobs.send(Job { commit: Box::new(commit), answer }).map_err(|_| StoreError::Closed)?;
+        let (answer, _commit) = answered.await.map_err(|_| StoreError::Closed)?;
+        answer
     }
 }
 
@@ -91,7 +94,8 @@ fn run(connection: &Connection, mut totals: Totals, clock: &StoreClock, inbox: &
         };
         for (job, answer) in group.drain(..).zip(answers) {
             // Whoever asked may have gone away; what was committed stays committed.
-            let _ = job.answer.send(answer);
+            let Job { commit, answer: waiting } = job;
+            let _ = waiting.send((answer, commit));
         }
     }
     // A clean end leaves everything in the main file; if this fails, the log is read at the next start.

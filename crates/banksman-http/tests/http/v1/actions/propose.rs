@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use banksman_engine::EngineConfig;
+use banksman_engine::{EngineConfig, QueueLimits};
 use banksman_store::PendingLimits;
 use serde_json::{Value, json};
 
@@ -84,7 +84,8 @@ async fn who_asks_comes_from_the_credential_and_nothing_else_may_be_claimed() {
 #[tokio::test]
 async fn an_agent_with_a_full_queue_is_told_to_come_back() {
     let limits = PendingLimits { per_agent: 2, total: 3 };
-    let server = Server::start_with(EngineConfig { limits }).await;
+    let queue = QueueLimits { patience: Duration::ZERO, ..QueueLimits::default() };
+    let server = Server::start_with(EngineConfig { limits, queue }).await;
     server.propose_as(&server.riley, email("a")).await;
     server.propose_as(&server.riley, email("b")).await;
     let before = server.newest_seq().await;
@@ -101,6 +102,46 @@ async fn an_agent_with_a_full_queue_is_told_to_come_back() {
     let batch = json!({"items": [email("e")]});
     let refused = server.send(Request::post("/v1/batches", &batch).by(&server.sam)).await;
     refused.problem(429, "too_many_pending");
+}
+
+#[tokio::test]
+async fn a_proposal_stands_in_line_until_there_is_room() {
+    let limits = PendingLimits { per_agent: 1, total: 10 };
+    let queue = QueueLimits { patience: Duration::from_secs(25), ..QueueLimits::default() };
+    let server = Server::start_with(EngineConfig { limits, queue }).await;
+    let held = server.propose_as(&server.riley, email("a")).await;
+    let before = server.newest_seq().await;
+    // Patience that the client names is shorter than ours, and a client that hangs up leaves the line.
+    let began = Instant::now();
+    let impatient = propose(&server, &email("b")).header("Prefer", "wait=1");
+    server.send(impatient).await.problem(429, "too_many_pending");
+    assert!(began.elapsed() >= Duration::from_secs(1));
+    let hung_up = server.send(propose(&server, &email("c")));
+    tokio::time::timeout(Duration::from_millis(100), hung_up).await.unwrap_err();
+    assert_eq!(server.newest_seq().await, before);
+
+    let (answer, ()) = tokio::join!(server.send(propose(&server, &email("d"))), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        server.approve(&server.ann, &held).await;
+    });
+    let action = answer.ok(202);
+    assert_eq!(action["args"], json!({"to": "d"}));
+    assert_eq!(server.newest_seq().await, before + 2, "an approval, and a proposal");
+}
+
+#[tokio::test]
+async fn a_server_that_stops_sends_those_in_line_away() {
+    let limits = PendingLimits { per_agent: 1, total: 10 };
+    let queue = QueueLimits { patience: Duration::from_secs(25), ..QueueLimits::default() };
+    let server = Server::start_with(EngineConfig { limits, queue }).await;
+    server.propose_as(&server.riley, email("a")).await;
+    let began = Instant::now();
+    let (answer, ()) = tokio::join!(server.send(propose(&server, &email("b"))), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        server.stop();
+    });
+    answer.problem(429, "too_many_pending");
+    assert!(began.elapsed() < Duration::from_secs(20));
 }
 
 #[tokio::test]
