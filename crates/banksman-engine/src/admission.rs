@@ -111,9 +111,8 @@ impl Line {
         if self.house_is_full {
             return;
         }
-        let may_ask = |waiting: &&mut Waiting| {
-            waiting.asks.is_none() && !self.full_agents.contains(&waiting.agent)
-        };
+        let may_ask =
+            |waiting: &&mut Waiting| waiting.asks.is_none() && !self.full_agents.contains(&waiting.agent);
         if let Some(next) = self.waiting.values_mut().find(may_ask) {
             next.asks = Some(self.freed);
             next.called.notify_one();

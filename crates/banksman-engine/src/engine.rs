@@ -27,10 +27,7 @@ pub struct EngineConfig {
 
 impl Default for EngineConfig {
     fn default() -> Self {
-        Self {
-            limits: PendingLimits { per_agent: 10_000, total: 2_000_000 },
-            queue: QueueLimits::default(),
-        }
+        Self { limits: PendingLimits { per_agent: 10_000, total: 2_000_000 }, queue: QueueLimits::default() }
     }
 }
 

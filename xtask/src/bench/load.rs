@@ -46,8 +46,7 @@ impl Head {
             "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
             "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
         );
-        let before =
-            r#"{"tool":"send_wire_transfer","args":{"to":"ACME Corp","amount":1200.50,"number":"#;
+        let before = r#"{"tool":"send_wire_transfer","args":{"to":"ACME Corp","amount":1200.50,"number":"#;
         self.post(out, &[], &[before, &number.to_string(), r#","memo":""#, MEMO, r#""}}"#]);
     }
 }

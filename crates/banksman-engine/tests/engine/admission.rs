@@ -38,7 +38,7 @@ async fn stands(world: &World, agent: &Arc<Principal>, request: ProposeRequest) 
 }
 
 async fn is_in(proposal: InLine) -> Arc<Case> {
-    tokio::time::timeout(LONG, proposal).await.expect("it still waits").unwrap().unwrap()
+    tokio::time::timeout(LONG, proposal).await.unwrap().unwrap().unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
