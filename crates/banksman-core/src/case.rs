@@ -352,12 +352,9 @@ impl Status {
     #[must_use]
     pub fn never_ran(self) -> bool {
         match self {
-            Self::Blocked
-            | Self::Denied
-            | Self::Expired
-            | Self::Cancelled
-            | Self::Lapsed
-            | Self::Revoked => true,
+            Self::Blocked | Self::Denied | Self::Expired | Self::Cancelled | Self::Lapsed | Self::Revoked => {
+                true
+            }
             Self::Pending
             | Self::Authorised
             | Self::Executing

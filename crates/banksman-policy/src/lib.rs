@@ -17,11 +17,14 @@ mod load;
 mod span;
 
 mod arguments;
+mod budget;
+mod calendar;
 mod compile;
 mod condition;
 mod expression;
 mod glob;
 mod index;
+mod window;
 
 mod cases;
 mod facts;
@@ -36,3 +39,4 @@ pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};
 pub use preset::Preset;
 pub use tinman::matrix_tier;
+pub use window::{Metering, Windows};

@@ -8,8 +8,8 @@ use banksman_core::{ActionId, Digest, Timestamp};
 use super::Harness;
 use super::bench::{Bench, Snapshot};
 use super::fixture::{
-    Proposal, advance, advancing, approve, at_once, claim, conflict, deny, edit, hold, id, opening, pass_time,
-    second, succeed, tally,
+    Proposal, advance, advancing, approve, at_once, claim, conflict, deny, edit, hold, id, opening,
+    pass_time, second, succeed, tally,
 };
 use crate::{Commit, Conflict, Store};
 

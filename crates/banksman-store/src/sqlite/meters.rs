@@ -23,7 +23,10 @@ pub(super) fn read(connection: &Connection, query: &MeterQuery) -> rusqlite::Res
             let total: f64 =
                 connection.prepare_cached(SUM)?.query_row(params_from_iter(values), |row| row.get(0))?;
             // Exact up to nine billion, and beyond that still as large as it is.
-            #[expect(clippy::cast_possible_truncation, reason = "a cast from f64 stops at the largest integer")]
+            #[expect(
+                clippy::cast_possible_truncation,
+                reason = "a cast from f64 stops at the largest integer"
+            )]
             Ok(total as i64)
         }
         Measure::Distinct { besides } => {
@@ -41,16 +44,10 @@ pub(super) fn read(connection: &Connection, query: &MeterQuery) -> rusqlite::Res
     }
 }
 
-pub(super) fn readings(
-    connection: &Connection,
-    queries: Vec<MeterQuery>,
-) -> rusqlite::Result<Vec<Reading>> {
+pub(super) fn readings(connection: &Connection, queries: Vec<MeterQuery>) -> rusqlite::Result<Vec<Reading>> {
     // One transaction, so that all of them show the same moment.
     let view = connection.unchecked_transaction()?;
-    queries
-        .into_iter()
-        .map(|query| Ok(Reading { total: read(&view, &query)?, query }))
-        .collect()
+    queries.into_iter().map(|query| Ok(Reading { total: read(&view, &query)?, query })).collect()
 }
 
 pub(super) fn give_back(connection: &Connection, action: ActionId) -> rusqlite::Result<()> {
