@@ -11,6 +11,7 @@ pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
 use crate::preset::Preset;
 pub use crate::span::Seconds;
+pub use crate::triage::{Model, Webhook};
 
 /// A whole file.
 #[derive(Debug, Deserialize)]
@@ -45,6 +46,9 @@ pub struct PolicyFile {
     /// What may be spent in a while, by name.
     #[serde(default)]
     pub budgets: BTreeMap<String, Spanned<Budget>>,
+    /// An evaluator outside that looks at actions before people do.
+    #[serde(default)]
+    pub triage: Option<Spanned<Triage>>,
     /// Tools by exact name: the short form of rules that match nothing else.
     #[serde(default)]
     pub tools: BTreeMap<String, Spanned<Demand>>,
@@ -143,6 +147,30 @@ pub struct Budget {
     /// What is over budget is held (`approve`, `escalate`) or blocked: `approve` unless said.
     #[serde(default)]
     pub at_limit: Option<Tier>,
+}
+
+/// An evaluator outside that looks at actions before people do. One of `command`, `webhook` and `openai`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Triage {
+    /// A program and its arguments: the question on its standard input, the answer on its standard output.
+    #[serde(default)]
+    pub command: Option<Vec<String>>,
+    /// An address that the question is posted to.
+    #[serde(default)]
+    pub webhook: Option<Webhook>,
+    /// A model behind an address that speaks OpenAI's language.
+    #[serde(default)]
+    pub openai: Option<Model>,
+    /// How long it may take: 10 seconds unless said, two minutes at the most.
+    #[serde(default)]
+    pub timeout: Option<Seconds>,
+    /// Of which tiers: `approve` and `escalate` unless said.
+    #[serde(default)]
+    pub tiers: Option<Vec<Tier>>,
+    /// Which actions: all of these tiers, unless said.
+    #[serde(default, rename = "match")]
+    pub matches: Option<Spanned<Match>>,
 }
 
 /// A mode as a key of a table.

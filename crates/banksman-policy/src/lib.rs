@@ -31,6 +31,7 @@ mod facts;
 mod judge;
 mod preset;
 mod tinman;
+mod triage;
 
 pub use cases::CaseResult;
 pub use compile::{DEFAULT_POLICY, Policy};
@@ -39,4 +40,5 @@ pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};
 pub use preset::Preset;
 pub use tinman::matrix_tier;
+pub use triage::{Means, Model, TriagePlan, Webhook};
 pub use window::{Metering, Windows};
