@@ -13,6 +13,7 @@ use crate::credentials::KnownCredentials;
 use crate::dispatcher::Dispatcher;
 use crate::live::Live;
 use crate::memory::Memory;
+use crate::regression::Failures;
 use crate::timekeeper::Timekeeper;
 use crate::{Clock, EngineError, Judge, Signer};
 
@@ -45,6 +46,7 @@ pub struct Engine {
     pub(crate) credentials: KnownCredentials,
     pub(crate) timekeeper: Timekeeper,
     pub(crate) dispatcher: Dispatcher,
+    pub(crate) failures: Failures,
 }
 
 impl Engine {
@@ -74,6 +76,7 @@ impl Engine {
             credentials: KnownCredentials::default(),
             timekeeper: Timekeeper::default(),
             dispatcher: Dispatcher::default(),
+            failures: Failures::default(),
         }))
     }
 
@@ -112,11 +115,25 @@ impl Engine {
         Ok(())
     }
 
+    /// Reads the house rules again after a commit of our own changed them. If that fails, the next guarded commit
+    /// will notice the new epoch and read again.
+    pub(crate) async fn notice_new_rules(&self) {
+        if let Err(error) = self.reload_control().await {
+            tracing::warn!(%error, "could not read the house rules again");
+        }
+    }
+
     /// Assesses and judges an action.
     pub(crate) fn consider(&self, action: Action, facts: &Facts<'_>) -> Submission {
         let judge = self.judge.load();
         let assessment = judge.assess(&action);
-        let verdict = judge.judge(&action, &assessment, facts);
+        let mut verdict = judge.judge(&action, &assessment, facts);
+        // After a fallback the demands of the mode before it hold on: no agent gains anything by failing. Should the
+        // rules have changed since the caller read them, its commit is refused and it comes again.
+        if let Some(before) = self.control.load().fell_back_from {
+            let floor = judge.judge(&action, &assessment, &Facts { mode: before, ..*facts });
+            verdict = verdict.at_least(&floor);
+        }
         Submission { digest: action.digest(), action, assessment, verdict }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use banksman_core::{Action, Assessment, Digest, Verdict};
-use banksman_policy::{Facts, Policy};
+use banksman_policy::{Facts, HousePolicy, Policy};
 
 /// Assesses and judges actions. Values in, values out.
 ///
@@ -14,6 +14,12 @@ pub trait Judge: Send + Sync + 'static {
 
     /// What it demands.
     fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Verdict;
+
+    /// What holds for the house as a whole.
+    fn house(&self) -> &HousePolicy {
+        static STRICT: HousePolicy = HousePolicy::strict();
+        &STRICT
+    }
 
     /// The digest of the policy's text, for the audit log.
     fn digest(&self) -> Digest;
@@ -29,6 +35,10 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
         self.as_ref().judge(action, assessment, facts)
     }
 
+    fn house(&self) -> &HousePolicy {
+        self.as_ref().house()
+    }
+
     fn digest(&self) -> Digest {
         self.as_ref().digest()
     }
@@ -41,6 +51,10 @@ impl Judge for Policy {
 
     fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Verdict {
         Policy::judge(self, action, assessment, facts).verdict
+    }
+
+    fn house(&self) -> &HousePolicy {
+        Policy::house(self)
     }
 
     fn digest(&self) -> Digest {

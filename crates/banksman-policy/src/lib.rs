@@ -26,6 +26,7 @@ mod index;
 mod cases;
 mod facts;
 mod judge;
+mod people;
 mod preset;
 mod tinman;
 
@@ -34,5 +35,6 @@ pub use compile::{DEFAULT_POLICY, Policy};
 pub use facts::Facts;
 pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};
+pub use people::{AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 pub use preset::Preset;
 pub use tinman::matrix_tier;
