@@ -57,6 +57,17 @@ impl Engine {
         Ok(delegation)
     }
 
+    /// Delegations that are not over.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn delegations(&self) -> Result<Vec<Delegation>, EngineError> {
+        let now = self.clock.now();
+        let mut delegations = self.house().await?.delegations.clone();
+        delegations.retain(|delegation| now < delegation.ends_at);
+        Ok(delegations)
+    }
+
     /// Ends a delegation at once: by the one who lends, the one who was lent to, or an administrator.
     ///
     /// # Errors

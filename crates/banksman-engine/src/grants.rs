@@ -59,6 +59,17 @@ impl Engine {
         Ok(grant)
     }
 
+    /// Grants that can still be used.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn grants(&self) -> Result<Vec<Grant>, EngineError> {
+        let now = self.clock.now();
+        let mut grants = self.house().await?.grants.clone();
+        grants.retain(|grant| now < grant.expires_at && grant.uses_left != Some(0));
+        Ok(grants)
+    }
+
     /// Revokes a grant.
     ///
     /// # Errors

@@ -60,6 +60,9 @@ impl Engine {
         let commit = Commit { events: vec![Event::general(now, Actor::System, fact)], ..Commit::default() };
         let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
         self.live.advance(committed.last_seq);
+        for warning in judge.house().warnings() {
+            tracing::warn!("the policy says {warning}");
+        }
         self.judge.store(Arc::new(judge));
         Ok(())
     }

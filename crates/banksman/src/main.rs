@@ -13,6 +13,7 @@ mod folder;
 mod reload;
 
 mod display;
+mod people;
 mod pretty;
 mod sheet;
 mod snippet;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
     Action, ActionId, Actor, Assessment, Ballot, BatchId, Case, ClaimRequest, Command, Decision, Digest,
-    Edit, Effect, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum, Risk,
+    Edit, Effect, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Risk,
     Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
 };
 use tokio::sync::Barrier;
