@@ -12,7 +12,7 @@ use std::sync::Arc;
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
     Action, ActionId, Assessment, Ballot, Case, Command, Decision, Kind, Moment, Opening, Principal,
-    PrincipalKind, Quorum, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
+    PrincipalKind, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
