@@ -26,6 +26,8 @@ mod freeze;
 mod grant;
 mod mode;
 
+pub mod meter;
+
 mod case;
 mod lifecycle;
 mod refusal;

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use banksman_core::{Action, Case, Submission};
-use banksman_policy::Facts;
+use banksman_core::Case;
 use banksman_store::{Control, PendingLimits, Store};
 use tokio::sync::watch;
 
@@ -121,20 +120,6 @@ impl Engine {
         if let Err(error) = self.reload_control().await {
             tracing::warn!(%error, "could not read the house rules again");
         }
-    }
-
-    /// Assesses and judges an action.
-    pub(crate) fn consider(&self, action: Action, facts: &Facts<'_>) -> Submission {
-        let judge = self.judge.load();
-        let assessment = judge.assess(&action);
-        let mut verdict = judge.judge(&action, &assessment, facts);
-        // After a fallback the demands of the mode before it hold on: no agent gains anything by failing. Should the
-        // rules have changed since the caller read them, its commit is refused and it comes again.
-        if let Some(before) = self.control.load().fell_back_from {
-            let floor = judge.judge(&action, &assessment, &Facts { mode: before, ..*facts });
-            verdict = verdict.at_least(&floor);
-        }
-        Submission { digest: action.digest(), action, assessment, verdict }
     }
 
     /// Makes a commit known: to memory, to those who wait, and to the workers.

@@ -7,11 +7,11 @@ use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
     Action, ActionId, BatchId, Case, Digest, Moment, Opening, Principal, Timestamp, Transition, open,
 };
-use banksman_policy::Facts;
 use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, IdempotencyKey};
 
 use crate::admission::Scope;
 use crate::advance::notices;
+use crate::consider::{Surroundings, Tab};
 use crate::grants::spent_grant;
 use crate::{Engine, EngineError, ids};
 
@@ -65,7 +65,22 @@ impl Engine {
             let now = self.clock.now();
             let control = self.control.load_full();
             self.confirm(agent, control.epoch).await?;
-            let transition = self.open_case(agent, action, None, &control, now)?;
+            let mut tab = Tab::default();
+            let digest = action.digest();
+            let transition = self.open_case(agent, action, None, &control, now, &mut tab).await?;
+            if !tab.readings.is_empty()
+                && let Some(id) = self.store.joinable(&agent.name, digest).await?
+            {
+                // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
+                action = transition.case.submission.action.clone();
+                match self.join(agent, id, idempotency.as_ref(), now).await? {
+                    Some(proposed) => return Ok(proposed),
+                    None => {
+                        tries.next();
+                        continue;
+                    }
+                }
+            }
             let case = Arc::new(transition.case);
             let rows = notices(&case, &transition.effects, now);
             let told = !rows.is_empty();
@@ -76,6 +91,8 @@ impl Engine {
                 control_epoch: Some(control.epoch),
                 limits: Some(visit.limits()),
                 opened: vec![Arc::clone(&case)],
+                readings: tab.readings,
+                charges: tab.charges,
                 idempotency: key,
                 control: spent_grant(&control, &case).map(ControlChange::UseGrant).into_iter().collect(),
                 events: vec![transition.event],
@@ -93,6 +110,10 @@ impl Engine {
                         self.dispatcher.nudge();
                     }
                     return Ok(Proposed { case, joined: false });
+                }
+                // Someone else was let through meanwhile, so this does not go on for ever.
+                Err(CommitError::Conflict(Conflict::MetersMoved)) => {
+                    action = case.submission.action.clone();
                 }
                 Err(CommitError::Conflict(conflict)) => match Scope::of(&conflict) {
                     Some(full) => {
@@ -118,16 +139,18 @@ impl Engine {
     }
 
     /// The first transition of an action, by the rules of this moment.
-    pub(crate) fn open_case(
+    pub(crate) async fn open_case(
         &self,
         agent: &Principal,
         action: Action,
         batch: Option<BatchId>,
         control: &Control,
         now: Timestamp,
+        tab: &mut Tab,
     ) -> Result<Transition, EngineError> {
-        let submission =
-            Arc::new(self.consider(action, &Facts { now, mode: control.mode, agent: &agent.name }));
+        let around = Surroundings { agent: &agent.name, control, now, itself: None };
+        let (submission, metered) = self.consider(action, &around, tab).await?;
+        let submission = Arc::new(submission);
         let freeze =
             control.freezes.iter().find(|freeze| freeze.covers(&agent.name, &submission.action.tool));
         let judge = self.judge.load();
@@ -141,7 +164,9 @@ impl Engine {
             submission,
             grant: grant.map(|grant| grant.id),
         };
-        Ok(open(opening, &moment))
+        let transition = open(opening, &moment);
+        metered.charge(tab, &transition.case);
+        Ok(transition)
     }
 
     /// What a conflict means for a proposal; `None` is to try again.
@@ -167,6 +192,7 @@ impl Engine {
             },
             Conflict::CaseMoved(_)
             | Conflict::TooLate(_)
+            | Conflict::MetersMoved
             | Conflict::TooManyPendingForAgent
             | Conflict::TooManyPending => {
                 Err(EngineError::Internal(format!("a new action {} cannot meet {conflict:?} here", case.id)))

@@ -9,6 +9,7 @@ use banksman_store::{BatchRecord, Commit, CommitError, Conflict, Control, Contro
 
 use crate::admission::Scope;
 use crate::advance::notices;
+use crate::consider::Tab;
 use crate::grants::spent_grant;
 use crate::propose::check_args;
 use crate::{Engine, EngineError, ids};
@@ -62,9 +63,12 @@ impl Engine {
                 limits: Some(visit.limits()),
                 ..Commit::default()
             };
+            // Each item is judged as if those before it had been let through.
+            let mut tab = Tab::default();
             let mut left = Control::clone(&control);
             for action in &actions {
-                let transition = self.open_case(agent, action.clone(), Some(id), &left, now)?;
+                let transition =
+                    self.open_case(agent, action.clone(), Some(id), &left, now, &mut tab).await?;
                 let case = Arc::new(transition.case);
                 // The next item finds one use less.
                 if let Some(spent) = spent_grant(&left, &case) {
@@ -76,6 +80,8 @@ impl Engine {
                 commit.events.push(transition.event);
                 commit.opened.push(case);
             }
+            commit.readings = tab.readings;
+            commit.charges = tab.charges;
             let cases = commit.opened.clone();
             let items: Vec<_> = cases.iter().map(|case| case.id).collect();
             let digest = batch_digest(cases.iter().map(|case| (&case.id, &case.submission.digest)));
@@ -103,6 +109,9 @@ impl Engine {
                 visit.wait(full, u64::try_from(held).unwrap_or(u64::MAX)).await?;
                 continue;
             }
+            if conflict == Conflict::MetersMoved {
+                continue;
+            }
             tries.next();
             match conflict {
                 Conflict::ControlMoved => self.reload_control().await?,
@@ -115,6 +124,7 @@ impl Engine {
                 }
                 Conflict::CaseMoved(_)
                 | Conflict::TooLate(_)
+                | Conflict::MetersMoved
                 | Conflict::IdempotencyKeyUsed { .. }
                 | Conflict::TooManyPending
                 | Conflict::TooManyPendingForAgent => {

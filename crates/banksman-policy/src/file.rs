@@ -7,6 +7,7 @@ use banksman_risk::RuleSet;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
 use crate::preset::Preset;
 pub use crate::people::{AllowRemember, Again, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
@@ -45,6 +46,15 @@ pub struct PolicyFile {
     /// What actions may cost.
     #[serde(default)]
     pub costs: Costs,
+    /// The time zone of `time` and of `facts.local`, such as `Europe/Berlin`: UTC unless said.
+    #[serde(default)]
+    pub time_zone: Option<Spanned<String>>,
+    /// What is added up over time, by name, for rules to refer to.
+    #[serde(default)]
+    pub windows: BTreeMap<String, Spanned<Window>>,
+    /// What may be spent in a while, by name.
+    #[serde(default)]
+    pub budgets: BTreeMap<String, Spanned<Budget>>,
     /// Tools by exact name: the short form of rules that match nothing else.
     #[serde(default)]
     pub tools: BTreeMap<String, Spanned<Demand>>,
@@ -83,6 +93,66 @@ pub struct Costs {
     pub review_above_usd: Option<f64>,
     /// Beyond this, it never runs, by mode.
     pub limits_usd: BTreeMap<ModeName, f64>,
+}
+
+/// What is added up over time. One of `count`, `sum` and `distinct`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Which actions count: all, unless said.
+    #[serde(default, rename = "match")]
+    pub matches: Option<Spanned<Match>>,
+    /// How far it looks back.
+    pub over: Seconds,
+    /// Kept apart by: `agent`, `session`, `tool`, `args.customer`. All together, unless said.
+    #[serde(default)]
+    pub per: OneOrMany<String>,
+    /// How many were proposed, or have failed.
+    #[serde(default)]
+    pub count: Option<Counted>,
+    /// The sum of an argument, such as `args.amount`.
+    #[serde(default)]
+    pub sum: Option<String>,
+    /// How many different values an argument had.
+    #[serde(default)]
+    pub distinct: Option<String>,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Actions that were proposed, unless they ended without having run.
+    Proposals,
+    /// Actions that ran and failed.
+    Failures,
+}
+
+/// What may be spent in a while. One of `cost_usd` and `actions`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Which actions spend it: all, unless said.
+    #[serde(default, rename = "match")]
+    pub matches: Option<Spanned<Match>>,
+    /// How far it looks back. May be left out of a budget per session.
+    #[serde(default)]
+    pub over: Option<Seconds>,
+    /// Kept apart by: `agent`, `session`, `tool`, `args.customer`. All together, unless said.
+    #[serde(default)]
+    pub per: OneOrMany<String>,
+    /// So many dollars, by the agent's own estimates.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
+    /// So many actions.
+    #[serde(default)]
+    pub actions: Option<u32>,
+    /// From which part of it on people are told: 0.8 unless said.
+    #[serde(default)]
+    pub warn_at: Option<f64>,
+    /// What is over budget is held (`approve`, `escalate`) or blocked: `approve` unless said.
+    #[serde(default)]
+    pub at_limit: Option<Tier>,
 }
 
 /// A mode as a key of a table.
@@ -213,8 +283,42 @@ pub struct Match {
     pub severity: OneOrMany<SeverityName>,
     /// The operating mode.
     pub mode: OneOrMany<Mode>,
+    /// What the tool's server says of the tool.
+    pub annotations: Hints,
+    /// What windows show, by name, with this action.
+    pub window: BTreeMap<String, Spanned<Limits>>,
+    /// The time of day and week.
+    pub time: Option<Spanned<TimeTest>>,
     /// Arguments, by path: `amount`, `customer.id`, or a JSON pointer.
     pub args: BTreeMap<String, Spanned<ArgumentTest>>,
+}
+
+/// What an MCP server says of a tool. It is a hint: nothing that a server says makes a rule milder than another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// It may destroy something.
+    pub destructive: Option<bool>,
+    /// Calling it twice does no more than calling it once.
+    pub idempotent: Option<bool>,
+    /// It deals with the world outside.
+    pub open_world: Option<bool>,
+}
+
+/// What a number has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// More than this.
+    pub gt: Option<f64>,
+    /// This or more.
+    pub gte: Option<f64>,
+    /// Less than this.
+    pub lt: Option<f64>,
+    /// This or less.
+    pub lte: Option<f64>,
 }
 
 /// `x` or `[x, y]`.

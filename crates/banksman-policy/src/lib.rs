@@ -17,11 +17,14 @@ mod load;
 mod span;
 
 mod arguments;
+mod budget;
+mod calendar;
 mod compile;
 mod condition;
 mod expression;
 mod glob;
 mod index;
+mod window;
 
 mod cases;
 mod facts;
@@ -38,3 +41,4 @@ pub use load::{Place, PolicyError, Source};
 pub use people::{AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 pub use preset::Preset;
 pub use tinman::matrix_tier;
+pub use window::{Metering, Windows};
