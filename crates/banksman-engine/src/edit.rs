@@ -35,7 +35,10 @@ impl Engine {
         for _ in 0..TRIES {
             let mut draft = self.draft(id, ballot, args).await;
             let edited = self
-                .advance(id, Some(reviewer), House::Guarded, |scene| plan(scene, ballot, &mut draft))
+                .advance(id, Some(reviewer), House::Guarded, |scene| {
+                    let lent = self.lent_to(&reviewer.name, scene);
+                    plan(scene, &Ballot { lent, ..ballot.clone() }, &mut draft)
+                })
                 .await;
             match edited {
                 Err(EngineError::Overtaken) => {}

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use banksman_core::{Digest, Mode, Quorum, Risk, Severity, Tier};
+use banksman_core::{Digest, EscalationStep, Mode, Quorum, Risk, Severity, Tier};
 use banksman_risk::{Assessor, Catalogue, RuleSet};
 use jiff::tz::TimeZone;
 use serde_saphyr::Spanned;
@@ -16,6 +16,7 @@ use crate::file::{
 use crate::glob::Glob;
 use crate::index::Index;
 use crate::load::{PolicyError, Source};
+use crate::people::{self, AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
 use crate::triage::TriagePlan;
@@ -40,6 +41,7 @@ pub struct Policy {
     pub(crate) budgets: Vec<Budget>,
     pub(crate) zone: TimeZone,
     pub(crate) triage: Option<TriagePlan>,
+    pub(crate) house: HousePolicy,
     assessor: Assessor,
     digest: Digest,
 }
@@ -60,11 +62,13 @@ pub(crate) struct Effect {
     pub(crate) risk: Option<Risk>,
     pub(crate) tier: Option<Tier>,
     pub(crate) quorum: Option<Quorum>,
+    pub(crate) extra_people: u32,
+    pub(crate) escalation: Vec<EscalationStep>,
     pub(crate) timeout: Option<u64>,
     pub(crate) claim_within: Option<u64>,
     pub(crate) lease: Option<u64>,
     pub(crate) require_reason: bool,
-    pub(crate) allow_remember: Option<bool>,
+    pub(crate) allow_remember: Option<AllowRemember>,
     pub(crate) message: Option<String>,
 }
 
@@ -103,6 +107,12 @@ impl Policy {
         &self.assessor
     }
 
+    /// What it says about the house as a whole.
+    #[must_use]
+    pub fn house(&self) -> &HousePolicy {
+        &self.house
+    }
+
     /// The digest of its text, for the audit log.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -129,6 +139,10 @@ struct Draft {
     triage: Option<TriagePlan>,
     /// Tests of windows, with their places: a window may be written after the rule, or in another file.
     window_tests: Vec<(String, PolicyError)>,
+    enforcement: Option<Enforcement>,
+    solo_operator: Option<String>,
+    fallback: Option<Fallback>,
+    gates: BTreeMap<ModeName, ModeGate>,
     risk_rules: RuleSet,
 }
 
@@ -138,6 +152,7 @@ impl Draft {
             let problem = format!("is version {}, and this program knows version 1", file.version.value);
             return Err(source.error_at(&file.version, problem));
         }
+        self.add_house(source, &file)?;
         let whole = &file.version;
         only_once(&mut self.preset, file.preset, || {
             source.error_at(whole, "another file sets a preset already")
@@ -187,6 +202,31 @@ impl Draft {
         self.risk_rules.programs.extend(file.risk.programs);
         self.risk_rules.rules.extend(file.risk.rules);
         self.risk_rules.disable.extend(file.risk.disable);
+        Ok(())
+    }
+
+    fn add_house(&mut self, source: &Source, file: &PolicyFile) -> Result<(), PolicyError> {
+        let whole = &file.version;
+        let again = |what: &str| source.error_at(whole, format!("another file sets {what} already"));
+        only_once(&mut self.enforcement, file.enforcement, || again("enforcement"))?;
+        if let Some(name) = &file.solo_operator {
+            if name.value.trim().is_empty() {
+                return Err(source.error_at(name, "solo_operator names one person"));
+            }
+            only_once(&mut self.solo_operator, Some(name.value.clone()), || again("solo_operator"))?;
+        }
+        if file.modes.fallback.is_some_and(|fallback| fallback.failures == 0) {
+            return Err(source.error_at(whole, "modes.fallback: it takes at least one failure to fall back"));
+        }
+        only_once(&mut self.fallback, file.modes.fallback, || again("modes.fallback"))?;
+        for (mode, gate) in &file.modes.change_to {
+            if gate.roles.iter().any(|role| role.trim().is_empty()) {
+                return Err(source.error_at(whole, "modes.change_to: a role has a name"));
+            }
+            if self.gates.insert(*mode, gate.clone()).is_some() {
+                return Err(again("who may change to this mode"));
+            }
+        }
         Ok(())
     }
 
@@ -292,11 +332,13 @@ impl Draft {
             tier: written.tier,
             quorum: written.quorum,
             roles: written.roles.clone(),
+            extra_people: written.extra_people,
+            escalation: written.escalation.clone(),
             timeout: written.timeout.or(ttl),
             claim_within: written.claim_within,
             lease: written.lease,
             require_reason: written.require_reason,
-            allow_remember: written.allow_remember,
+            allow_remember: written.allow_remember.clone(),
             message: written.message.clone(),
         };
         let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
@@ -363,6 +405,12 @@ impl Draft {
             budgets: self.budgets,
             zone: self.zone.unwrap_or(TimeZone::UTC),
             triage: self.triage,
+            house: HousePolicy {
+                observes: self.enforcement == Some(Enforcement::Observe),
+                solo_operator: self.solo_operator,
+                fallback: self.fallback,
+                gates: self.gates.into_iter().map(|(ModeName(mode), gate)| (mode, gate)).collect(),
+            },
             assessor: Assessor::new(catalogue),
             digest: Digest::of(all.as_bytes()),
         })
@@ -421,7 +469,11 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         let problem = "the quorum is smaller than the number of roles, each of which needs a person";
         return Err(source.error_at(demand, problem));
     }
-    if written.allow_remember == Some(true) && written.tier.is_some_and(|tier| tier != Tier::Approve) {
+    if written.extra_people > 16 {
+        return Err(source.error_at(demand, "extra_people is at most 16"));
+    }
+    let may_remember = matches!(written.allow_remember, Some(AllowRemember::Within(_)));
+    if may_remember && written.tier.is_some_and(|tier| tier != Tier::Approve) {
         return Err(source.error_at(demand, "allow_remember goes only with tier approve"));
     }
     let says_quorum = written.quorum.is_some() || !written.roles.is_empty() || usual > 1;
@@ -429,11 +481,13 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         risk: written.risk,
         tier: written.tier,
         quorum: says_quorum.then(|| Quorum::new(count, written.roles.clone())),
+        extra_people: written.extra_people,
+        escalation: people::chain(source, demand)?,
         timeout: written.timeout.map(|seconds| seconds.0),
         claim_within: written.claim_within.map(|seconds| seconds.0),
         lease: written.lease.map(|seconds| seconds.0),
         require_reason: written.require_reason,
-        allow_remember: written.allow_remember,
+        allow_remember: written.allow_remember.clone(),
         message: written.message.clone(),
     })
 }

@@ -9,6 +9,7 @@ use serde_saphyr::Spanned;
 
 pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
+pub use crate::people::{Again, AllowRemember, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
 use crate::preset::Preset;
 pub use crate::span::Seconds;
 pub use crate::triage::{Model, Webhook};
@@ -22,6 +23,15 @@ pub struct PolicyFile {
     /// A ready-made stance.
     #[serde(default)]
     pub preset: Option<Preset>,
+    /// Whether what is demanded is enforced, or only observed.
+    #[serde(default)]
+    pub enforcement: Option<Enforcement>,
+    /// The one person who may approve what they, or their own agent, proposed.
+    #[serde(default)]
+    pub solo_operator: Option<Spanned<String>>,
+    /// Who may change the operating mode, and when it falls back by itself.
+    #[serde(default)]
+    pub modes: WrittenModes,
     /// What holds where no rule says otherwise.
     #[serde(default)]
     pub defaults: Defaults,
@@ -220,6 +230,12 @@ pub struct Rule {
     /// One approval by a person of each of these roles.
     #[serde(default)]
     pub roles: Vec<String>,
+    /// So many people more than anything else demands.
+    #[serde(default)]
+    pub extra_people: u32,
+    /// What happens while nobody decides.
+    #[serde(default)]
+    pub escalation: Vec<WrittenStep>,
     /// How long a hold lasts.
     #[serde(default)]
     pub timeout: Option<Seconds>,
@@ -235,9 +251,9 @@ pub struct Rule {
     /// Whether a decision needs a reason.
     #[serde(default)]
     pub require_reason: bool,
-    /// Whether an approval may be remembered. A single `false` among the rules that match forbids it.
+    /// Whether, and how far, an approval may be remembered. A single `false` among the rules that match forbids it.
     #[serde(default)]
-    pub allow_remember: Option<bool>,
+    pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.
     #[serde(default)]
     pub message: Option<String>,
@@ -255,6 +271,10 @@ pub struct Demand {
     pub quorum: Option<u32>,
     /// One approval by a person of each of these roles.
     pub roles: Vec<String>,
+    /// So many people more than anything else demands.
+    pub extra_people: u32,
+    /// What happens while nobody decides.
+    pub escalation: Vec<WrittenStep>,
     /// How long a hold lasts.
     pub timeout: Option<Seconds>,
     /// How long an authorisation lasts before it lapses.
@@ -263,8 +283,8 @@ pub struct Demand {
     pub lease: Option<Seconds>,
     /// Whether a decision needs a reason.
     pub require_reason: bool,
-    /// Whether an approval may be remembered.
-    pub allow_remember: Option<bool>,
+    /// Whether, and how far, an approval may be remembered.
+    pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.
     pub message: Option<String>,
 }
