@@ -35,6 +35,7 @@ mod refusal;
 mod batch;
 
 pub mod audit;
+pub mod redact;
 pub mod wire;
 
 pub use action::{Action, ActionError, Annotations, Estimate, Kind, Severity};

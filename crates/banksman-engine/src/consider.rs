@@ -5,6 +5,7 @@
 //! a sum that has all those in it that were let through before.
 
 use banksman_core::meter::{Charge, Reading};
+use banksman_core::redact::redacted;
 use banksman_core::{Action, ActionId, Assessment, Case, Submission, Timestamp};
 use banksman_policy::{Facts, Metering, Windows};
 use banksman_store::Control;
@@ -77,7 +78,7 @@ impl Engine {
     /// Assesses and judges an action, by what meters show now and what is on the tab already.
     pub(crate) async fn consider(
         &self,
-        mut action: Action,
+        action: Action,
         around: &Surroundings<'_>,
         tab: &mut Tab,
     ) -> Result<(Submission, Metered), EngineError> {
@@ -103,15 +104,15 @@ impl Engine {
         let mut verdict = demanded(&action, &assessment);
         if let Some(plan) = judge.triage(&action, &assessment, &facts, &verdict) {
             let agent = around.agent.to_owned();
-            let question = TriageQuestion { agent, action, assessment, verdict };
-            let answer = self.triage.ask(plan, &question, around.now).await;
-            TriageQuestion { action, assessment, .. } = question;
-            assessment.triage = Some(answer);
+            // What people do not get to see is not for others either.
+            let shown = action.with_args(redacted(&action.args, &verdict.redact));
+            let question = TriageQuestion { agent, action: shown, assessment: assessment.clone(), verdict };
+            assessment.triage = Some(self.triage.ask(plan, &question, around.now).await);
             // One more voice, and the strictest wins: it cannot get milder.
             verdict = demanded(&action, &assessment);
         }
         let submission = Submission { digest: action.digest(), action, assessment, verdict };
-        Ok((submission, Metered(now.metering)))
+        Ok((submission.discreet(), Metered(now.metering)))
     }
 
     /// Reads the meters that it takes to judge an action under these facts.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use banksman_core::redact::is_redaction_path;
 use banksman_core::{Digest, EscalationStep, Mode, Quorum, Risk, Severity, Tier};
 use banksman_risk::{Assessor, Catalogue, RuleSet};
 use jiff::tz::TimeZone;
@@ -41,6 +42,7 @@ pub struct Policy {
     pub(crate) budgets: Vec<Budget>,
     pub(crate) zone: TimeZone,
     pub(crate) triage: Option<TriagePlan>,
+    pub(crate) redact: Vec<String>,
     pub(crate) house: HousePolicy,
     assessor: Assessor,
     digest: Digest,
@@ -70,6 +72,8 @@ pub(crate) struct Effect {
     pub(crate) require_reason: bool,
     pub(crate) allow_remember: Option<AllowRemember>,
     pub(crate) message: Option<String>,
+    pub(crate) route: Option<String>,
+    pub(crate) redact: Vec<String>,
 }
 
 /// Time spans where nothing else is said, in seconds.
@@ -136,6 +140,7 @@ struct Draft {
     windows: Vec<Window>,
     budgets: Vec<Budget>,
     zone: Option<TimeZone>,
+    redact: Vec<String>,
     triage: Option<TriagePlan>,
     /// Tests of windows, with their places: a window may be written after the rule, or in another file.
     window_tests: Vec<(String, PolicyError)>,
@@ -172,6 +177,12 @@ impl Draft {
             only_once(&mut self.zone, Some(zone), || {
                 source.error_at(name, "another file sets the time zone already")
             })?;
+        }
+        for path in &file.redact {
+            if !is_redaction_path(&path.value) {
+                return Err(source.error_at(path, "is no path to arguments: write card or **.pin"));
+            }
+            self.redact.push(path.value.clone());
         }
         if let Some(triage) = &file.triage {
             let condition = countable(source, triage.value.matches.as_ref())?;
@@ -340,6 +351,8 @@ impl Draft {
             require_reason: written.require_reason,
             allow_remember: written.allow_remember.clone(),
             message: written.message.clone(),
+            route: written.route.clone(),
+            redact: written.redact.clone(),
         };
         let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
         let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
@@ -405,6 +418,7 @@ impl Draft {
             budgets: self.budgets,
             zone: self.zone.unwrap_or(TimeZone::UTC),
             triage: self.triage,
+            redact: self.redact,
             house: HousePolicy {
                 observes: self.enforcement == Some(Enforcement::Observe),
                 solo_operator: self.solo_operator,
@@ -469,6 +483,11 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         let problem = "the quorum is smaller than the number of roles, each of which needs a person";
         return Err(source.error_at(demand, problem));
     }
+    if let Some(path) = written.redact.iter().find(|path| !is_redaction_path(path)) {
+        return Err(
+            source.error_at(demand, format!("{path:?} is no path to arguments: write card or **.pin"))
+        );
+    }
     if written.extra_people > 16 {
         return Err(source.error_at(demand, "extra_people is at most 16"));
     }
@@ -489,5 +508,7 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         require_reason: written.require_reason,
         allow_remember: written.allow_remember.clone(),
         message: written.message.clone(),
+        route: written.route.clone(),
+        redact: written.redact.clone(),
     })
 }

@@ -59,6 +59,9 @@ pub struct PolicyFile {
     /// An evaluator outside that looks at actions before people do.
     #[serde(default)]
     pub triage: Option<Spanned<Triage>>,
+    /// Which arguments reviewers of any action do not get to see, by path: `card`, `customer.*`, `**.password`.
+    #[serde(default)]
+    pub redact: Vec<Spanned<String>>,
     /// Tools by exact name: the short form of rules that match nothing else.
     #[serde(default)]
     pub tools: BTreeMap<String, Spanned<Demand>>,
@@ -257,6 +260,12 @@ pub struct Rule {
     /// What reviewers are told.
     #[serde(default)]
     pub message: Option<String>,
+    /// Where people are told of it, by the name of a route.
+    #[serde(default)]
+    pub route: Option<String>,
+    /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
+    #[serde(default)]
+    pub redact: Vec<String>,
 }
 
 /// What is demanded, in a table.
@@ -287,6 +296,10 @@ pub struct Demand {
     pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.
     pub message: Option<String>,
+    /// Where people are told of it, by the name of a route.
+    pub route: Option<String>,
+    /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
+    pub redact: Vec<String>,
 }
 
 /// Which actions a rule is about.

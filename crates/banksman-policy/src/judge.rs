@@ -230,6 +230,9 @@ impl Policy {
             remember_limits: remember.unwrap_or_default(),
             escalation: if held { combine_chains(&chains) } else { Vec::new() },
             observed: held && tier != Tier::Block && self.house.observes,
+            messages: each_once(voices.iter().filter_map(|voice| voice.effect.message.as_ref())),
+            routes: each_once(voices.iter().filter_map(|voice| voice.effect.route.as_ref())),
+            redact: each_once(self.redact.iter().chain(voices.iter().flat_map(|voice| &voice.effect.redact))),
             approved_by_preset: (held && self.preset.approves()).then(|| self.preset.as_str().to_owned()),
         };
         let reasons = voices
@@ -243,6 +246,16 @@ impl Policy {
             .collect();
         Judgement { verdict, reasons, set_aside }
     }
+}
+
+fn each_once<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
 }
 
 /// What an evaluator outside said. One that did not answer counts as wanting a person to look.

@@ -130,6 +130,15 @@ fn policy(sheet: &mut Sheet, action: &ActionView) {
     if verdict.matched.len() > 1 {
         sheet.field("matched", &verdict.matched.join(", "));
     }
+    for message in &verdict.messages {
+        sheet.field("message", message);
+    }
+    if !verdict.redact.is_empty() {
+        sheet.field("redacted", &verdict.redact.join(", "));
+    }
+    if !verdict.routes.is_empty() {
+        sheet.field("routes", &verdict.routes.join(", "));
+    }
     if verdict.require_reason {
         sheet.field("reason", "needed with a decision");
     }
