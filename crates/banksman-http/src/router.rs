@@ -96,7 +96,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 .with(Parameter::query("agent", "who asked"))
                 .with(Parameter::query("cursor", "continue behind the last page"))
                 .with(Parameter::limit())
-                .with(Parameter::query("order", "`asc` or `desc`, by age"))
+                .with(Parameter::query("order", "`asc` or `desc`, by age; `urgency` of what is pending"))
                 .answers::<Page<ActionView>>(200, "A page")
                 .fails(&[Code::InvalidRequest]),
         ),
