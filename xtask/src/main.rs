@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod postgres;
 mod test;
 #[cfg(test)]
 mod tidy;
@@ -12,6 +13,7 @@ const HELP: &str = "\
 cargo xtask CHORE
 
   test                    run every test, installing or starting what they need
+  postgres COMMAND...     run a command beside a temporary PostgreSQL, such as `cargo nextest run -p banksman-store`
   check                   formatting, clippy with warnings denied, house rules: what .ci/run runs besides tests
   bench cycle [OPTIONS]   propose -> decide -> claim -> outcome over HTTP, beside the machine's own limits
       --cycles N          cycles per run and client count (default 6000; a tenth of it for one client)
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
         ["test", rest @ ..] => test::run(rest),
+        ["postgres", command @ ..] => postgres::run(command),
         ["check"] => check::run(),
         ["bench", "risk", rest @ ..] => test::cargo(
             &[

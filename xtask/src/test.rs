@@ -4,24 +4,33 @@ use std::process::Command;
 
 use anyhow::bail;
 
+use crate::postgres::{self, Cluster};
+
 /// Runs every test. Further words go to the test runner.
 pub(crate) fn run(more: &[&str]) -> anyhow::Result<()> {
+    // One server for all tests; it ends when they have.
+    let cluster = Cluster::start()?;
+    let test = |arguments: &[&str]| cargo_with(arguments, &[(postgres::VARIABLE, &cluster.url())]);
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
         .output()
         .is_ok_and(|output| output.status.success());
     if nextest {
-        cargo(&[&["nextest", "run", "--workspace", "--no-fail-fast"], more].concat())?;
+        test(&[&["nextest", "run", "--workspace", "--no-fail-fast"], more].concat())?;
         // nextest does not run documentation tests.
-        cargo(&["test", "--workspace", "--doc", "--quiet"])
+        test(&["test", "--workspace", "--doc", "--quiet"])
     } else {
-        cargo(&[&["test", "--workspace"], more].concat())
+        test(&[&["test", "--workspace"], more].concat())
     }
 }
 
 pub(crate) fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
+    cargo_with(arguments, &[])
+}
+
+fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> anyhow::Result<()> {
     eprintln!("+ cargo {}", arguments.join(" "));
-    let status = Command::new("cargo").args(arguments).status()?;
+    let status = Command::new("cargo").args(arguments).envs(variables.iter().copied()).status()?;
     if !status.success() {
         bail!("cargo {} failed", arguments.join(" "));
     }

@@ -1,12 +1,14 @@
 //! Where Banksman keeps what must not be lost.
 //!
-//! [`Store`] is the port that the engine writes through; [`sqlite`] implements it for one machine. What every
+//! [`Store`] is the port that the engine writes through; [`sqlite`] implements it for one machine and [`postgres`] for many. What every
 //! store has to promise is written at the port and tried by the suite in [`conformance`].
 
 mod credential;
+mod encode;
 mod port;
 mod query;
 
+pub mod postgres;
 pub mod sqlite;
 
 #[cfg(feature = "conformance")]

@@ -9,7 +9,7 @@ use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::control::change_control;
-use super::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
+use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
 use super::meters;
 use super::rows::{action_id, digest};
 use crate::Conflict;

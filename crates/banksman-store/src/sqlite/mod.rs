@@ -2,7 +2,6 @@
 
 mod apply;
 mod control;
-mod encode;
 mod examine;
 mod meters;
 mod read;
@@ -23,7 +22,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use self::examine::{Findings, examine};
 
-use self::encode::EncodedCommit;
+use crate::encode::EncodedCommit;
 use self::writer::{Writer, failed};
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,

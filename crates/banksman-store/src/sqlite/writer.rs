@@ -8,7 +8,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::{ApplyError, Totals, apply};
-use super::encode::EncodedCommit;
+use crate::encode::EncodedCommit;
 use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "without a place for its database a test stops")]
 
 mod million;
+mod postgres;
 
 mod sqlite {
     use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Turning a commit into rows, before the writer thread sees it: whatever can be done beside it, is.
+//! Turning a commit into rows, before a writer sees it: whatever can be done beside it, is.
 
 use std::sync::Arc;
 
@@ -9,39 +9,39 @@ use banksman_core::{ActionId, Case, Timestamp};
 use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, StoreError};
 
 /// A commit, ready to be bound to statements.
-pub(super) struct EncodedCommit {
-    pub(super) control_epoch: Option<u64>,
-    pub(super) limits: Option<PendingLimits>,
-    pub(super) opened: Vec<CaseRow>,
-    pub(super) advanced: Vec<CaseRow>,
-    pub(super) readings: Vec<Reading>,
-    pub(super) charges: Vec<Charge>,
-    pub(super) idempotency: Option<IdempotencyKey>,
-    pub(super) batch: Option<BatchRecord>,
-    pub(super) control: Vec<ControlChange>,
-    pub(super) events: Vec<EventRow>,
-    pub(super) notices: Vec<NoticeRow>,
-    pub(super) settled_notices: Vec<i64>,
+pub(crate) struct EncodedCommit {
+    pub(crate) control_epoch: Option<u64>,
+    pub(crate) limits: Option<PendingLimits>,
+    pub(crate) opened: Vec<CaseRow>,
+    pub(crate) advanced: Vec<CaseRow>,
+    pub(crate) readings: Vec<Reading>,
+    pub(crate) charges: Vec<Charge>,
+    pub(crate) idempotency: Option<IdempotencyKey>,
+    pub(crate) batch: Option<BatchRecord>,
+    pub(crate) control: Vec<ControlChange>,
+    pub(crate) events: Vec<EventRow>,
+    pub(crate) notices: Vec<NoticeRow>,
+    pub(crate) settled_notices: Vec<i64>,
 }
 
 /// A row of `actions`, and of `submissions` if that is new.
-pub(super) struct CaseRow {
-    pub(super) case: Arc<Case>,
-    pub(super) reviews: String,
-    pub(super) state: String,
-    pub(super) submission: Option<String>,
-    pub(super) was_pending: bool,
-    pub(super) before: Option<Timestamp>,
+pub(crate) struct CaseRow {
+    pub(crate) case: Arc<Case>,
+    pub(crate) reviews: String,
+    pub(crate) state: String,
+    pub(crate) submission: Option<String>,
+    pub(crate) was_pending: bool,
+    pub(crate) before: Option<Timestamp>,
 }
 
 /// A row of `audit`.
-pub(super) struct EventRow {
-    pub(super) event: Event,
-    pub(super) body: String,
+pub(crate) struct EventRow {
+    pub(crate) event: Event,
+    pub(crate) body: String,
 }
 
 impl EncodedCommit {
-    pub(super) fn of(commit: Commit) -> Result<Self, StoreError> {
+    pub(crate) fn of(commit: Commit) -> Result<Self, StoreError> {
         // Each notice takes the place of an event; one without a place would be lost.
         if commit.notices.len() > commit.events.len() {
             return Err(StoreError::Failed("a commit has more notices than events".into()));
@@ -82,11 +82,11 @@ impl CaseRow {
         Ok(Self { case, reviews, state, submission, was_pending: false, before: None })
     }
 
-    pub(super) fn claimed_at(&self) -> Option<i64> {
+    pub(crate) fn claimed_at(&self) -> Option<i64> {
         self.case.state.claim().map(|claim| claim.at.as_micros())
     }
 
-    pub(super) fn wake_at(&self) -> Option<i64> {
+    pub(crate) fn wake_at(&self) -> Option<i64> {
         self.case.state.wakes_at().map(Timestamp::as_micros)
     }
 }
@@ -98,11 +98,11 @@ impl EventRow {
     }
 }
 
-fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 /// The items of a batch, as the bytes of their ids.
-pub(super) fn item_bytes(items: &[ActionId]) -> Vec<u8> {
+pub(crate) fn item_bytes(items: &[ActionId]) -> Vec<u8> {
     items.iter().flat_map(|id| id.to_bytes()).collect()
 }

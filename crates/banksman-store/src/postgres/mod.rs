@@ -1,0 +1,176 @@
+//! PostgreSQL, for many nodes: each has one writer that groups commits, and readers beside it.
+
+mod clock;
+mod control;
+mod guards;
+mod keys;
+mod lists;
+mod meters;
+mod readers;
+mod rows;
+mod schema;
+mod session;
+mod wanted;
+mod writer;
+mod writes;
+
+use banksman_core::meter::{MeterQuery, Reading};
+use banksman_core::{ActionId, BatchId, Case, Digest, Mode, Timestamp};
+use tokio_postgres::Row;
+
+use self::readers::Readers;
+use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
+use self::session::{Session, configure};
+use self::writer::Writer;
+use crate::encode::EncodedCommit;
+use crate::{
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
+    StoreError, StoredEvent, StoredNotice,
+};
+
+/// A store in a PostgreSQL database, which other nodes may use at the same time.
+pub struct PostgresStore {
+    writer: Writer,
+    readers: Readers,
+}
+
+impl PostgresStore {
+    /// Connects to the database at `postgres://...` and brings its schema up to date.
+    ///
+    /// # Errors
+    /// If the address cannot be read, the database cannot be reached or written, or it is of a newer version than
+    /// this program.
+    pub async fn open(url: &str) -> Result<Self, StoreError> {
+        let config = configure(url)?;
+        let mut session = Session::connect(&config).await?;
+        schema::migrate(&mut session.client).await?;
+        Ok(Self { writer: Writer::start(config.clone(), session), readers: Readers::new(config) })
+    }
+
+    async fn one_row(&self, sql: &str) -> Result<Row, StoreError> {
+        let mut rows = self.readers.query(sql, &[]).await?;
+        rows.pop().ok_or_else(|| StoreError::Corrupt("the row that there always is, is gone".into()))
+    }
+}
+
+const CONTROL: &str = "\
+    SELECT epoch, mode, fell_back_from,
+           ARRAY(SELECT body FROM freezes ORDER BY id),
+           ARRAY(SELECT body FROM grants ORDER BY id),
+           ARRAY(SELECT body FROM delegations ORDER BY id)
+    FROM head";
+
+const DUE: &str = "SELECT id FROM actions WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2";
+
+#[async_trait::async_trait]
+impl Store for PostgresStore {
+    async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
+        self.writer.commit(EncodedCommit::of(commit)?).await
+    }
+
+    async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError> {
+        let sql = format!(
+            "SELECT {CASE_COLUMNS} FROM actions a JOIN submissions s ON s.action = a.id AND s.version = a.version
+             WHERE a.id = $1"
+        );
+        let found = self.readers.query(&sql, &[&id.to_bytes().as_slice()]).await?;
+        found.first().map(rows::case).transpose()
+    }
+
+    async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
+        let listing = lists::cases(&query);
+        let found = self.readers.query(&listing.sql, &listing.params()).await?;
+        found.iter().map(rows::case).collect()
+    }
+
+    async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
+        let sql = "SELECT agent, created_at, items FROM batches WHERE id = $1";
+        let found = self.readers.query(sql, &[&id.to_bytes().as_slice()]).await?;
+        let record = |row: &Row| {
+            let (ids, _) = get::<&[u8]>(row, 2)?.as_chunks();
+            let items = ids.iter().copied().map(ActionId::from_bytes).collect();
+            Ok(BatchRecord { id, agent: get(row, 0)?, created_at: rows::time(row, 1)?, items })
+        };
+        found.first().map(record).transpose()
+    }
+
+    async fn due(&self, by: Timestamp, limit: usize) -> Result<Vec<ActionId>, StoreError> {
+        let found = self.readers.query(DUE, &[&by.as_micros(), &lists::limit(limit)]).await?;
+        found.iter().map(|row| rows::action_id(row, 0)).collect()
+    }
+
+    async fn next_due(&self) -> Result<Option<Timestamp>, StoreError> {
+        let row = self.one_row("SELECT min(wake_at) FROM actions WHERE wake_at IS NOT NULL").await?;
+        Ok(get::<Option<i64>>(&row, 0)?.map(Timestamp::from_micros))
+    }
+
+    async fn control(&self) -> Result<Control, StoreError> {
+        // One statement, so that the epoch belongs to the lists.
+        let row = self.one_row(CONTROL).await?;
+        // The CHECK allows only known modes; if it is none all the same, be strict.
+        let mode = |text: &str| text.parse().unwrap_or(Mode::Production);
+        Ok(Control {
+            epoch: count(&row, 0)?,
+            mode: mode(get(&row, 1)?),
+            fell_back_from: get::<Option<&str>>(&row, 2)?.map(mode),
+            freezes: documents(&row, 3)?,
+            grants: documents(&row, 4)?,
+            delegations: documents(&row, 5)?,
+        })
+    }
+
+    async fn credential(&self, secret_hash: Digest) -> Result<Option<Credential>, StoreError> {
+        let sql = format!("SELECT {CREDENTIAL_COLUMNS} FROM credentials WHERE secret_hash = $1");
+        let found = self.readers.query(&sql, &[&secret_hash.as_bytes().as_slice()]).await?;
+        found.first().map(rows::credential).transpose()
+    }
+
+    async fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
+        let sql = format!("SELECT {CREDENTIAL_COLUMNS} FROM credentials ORDER BY id");
+        self.readers.query(&sql, &[]).await?.iter().map(rows::credential).collect()
+    }
+
+    async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError> {
+        let listing = lists::events(&query);
+        let found = self.readers.query(&listing.sql, &listing.params()).await?;
+        let event =
+            |row: &Row| Ok(StoredEvent { seq: count(row, 0)?, kind: get(row, 1)?, body: get(row, 2)? });
+        found.iter().map(event).collect()
+    }
+
+    async fn last_seq(&self) -> Result<u64, StoreError> {
+        count(&self.one_row("SELECT last_seq FROM head").await?, 0)
+    }
+
+    async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {
+        let sql = "SELECT id, action, notice, at FROM outbox ORDER BY id LIMIT $1";
+        let found = self.readers.query(sql, &[&lists::limit(limit)]).await?;
+        let notice = |row: &Row| {
+            Ok(StoredNotice {
+                id: get(row, 0)?,
+                action: rows::action_id(row, 1)?,
+                notice: get(row, 2)?,
+                at: rows::time(row, 3)?,
+            })
+        };
+        found.iter().map(notice).collect()
+    }
+
+    async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {
+        let key = keys::join(agent, digest);
+        let sql = "SELECT id FROM actions WHERE join_key = $1";
+        let found = self.readers.query(sql, &[&key.as_bytes().as_slice()]).await?;
+        found.first().map(|row| rows::action_id(row, 0)).transpose()
+    }
+
+    async fn readings(&self, queries: Vec<MeterQuery>) -> Result<Vec<Reading>, StoreError> {
+        let questions = meters::Questions::of(&queries);
+        let found = self.readers.query(&meters::read_sql(), &questions.params()).await?;
+        let answer = |(row, query)| Ok(Reading { total: meters::total(row, &query)?, query });
+        found.iter().zip(queries).map(answer).collect()
+    }
+
+    async fn pending_count(&self) -> Result<u64, StoreError> {
+        count(&self.one_row("SELECT pending FROM head").await?, 0)
+    }
+}

@@ -1,0 +1,86 @@
+//! Connections for reading. Requests share them: each is a pipeline, so nobody waits for a connection to be free.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use tokio::sync::Mutex;
+use tokio_postgres::{Config, Row};
+
+use super::session::{Params, Session, failed, within};
+use crate::StoreError;
+
+/// How many connections read. One long answer does not hold up the others.
+const CONNECTIONS: usize = 4;
+
+/// How long a read may take.
+const READ: Duration = Duration::from_secs(12);
+
+/// After a failure to connect, others are told so at once for this long, instead of each trying for itself.
+const PAUSE: Duration = Duration::from_millis(500);
+
+pub(super) struct Readers {
+    config: Config,
+    slots: Vec<Mutex<Slot>>,
+    next: AtomicUsize,
+}
+
+#[derive(Default)]
+struct Slot {
+    session: Option<Arc<Session>>,
+    failed: Option<(Instant, StoreError)>,
+}
+
+impl Readers {
+    pub(super) fn new(config: Config) -> Self {
+        let slots = (0..CONNECTIONS).map(|_| Mutex::default()).collect();
+        Self { config, slots, next: AtomicUsize::new(0) }
+    }
+
+    /// Runs one statement, which sees one moment of the database.
+    pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let place = self.next.fetch_add(1, Ordering::Relaxed) % CONNECTIONS;
+        let slot = self.slots.get(place).ok_or(StoreError::Closed)?;
+        let mut session = self.session(slot).await?;
+        let mut answer = ask(&session, sql, params).await;
+        // The database was restarted, or a firewall forgot the connection: reading again harms nobody.
+        if answer.is_err() && session.client.is_closed() {
+            session = self.session(slot).await?;
+            answer = ask(&session, sql, params).await;
+        }
+        if answer.is_err() {
+            // It may be stuck; nobody else is to wait for it.
+            let mut slot = slot.lock().await;
+            if slot.session.as_ref().is_some_and(|current| Arc::ptr_eq(current, &session)) {
+                slot.session = None;
+            }
+        }
+        answer
+    }
+
+    async fn session(&self, slot: &Mutex<Slot>) -> Result<Arc<Session>, StoreError> {
+        let mut slot = slot.lock().await;
+        if let Some(session) = slot.session.as_ref().filter(|session| !session.client.is_closed()) {
+            return Ok(Arc::clone(session));
+        }
+        if let Some((since, error)) = slot.failed.as_ref().filter(|(since, _)| since.elapsed() < PAUSE) {
+            tracing::debug!(?since, "the database was just found unreachable");
+            return Err(error.clone());
+        }
+        match Session::connect(&self.config).await {
+            Ok(session) => {
+                let session = Arc::new(session);
+                *slot = Slot { session: Some(Arc::clone(&session)), failed: None };
+                Ok(session)
+            }
+            Err(error) => {
+                *slot = Slot { session: None, failed: Some((Instant::now(), error.clone())) };
+                Err(error)
+            }
+        }
+    }
+}
+
+async fn ask(session: &Session, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+    within(READ, async { session.query(sql, params).await.map_err(failed) }).await
+}

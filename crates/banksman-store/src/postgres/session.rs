@@ -1,0 +1,130 @@
+//! One connection: how it is made, what it promises, which statements it has prepared.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+
+use crate::StoreError;
+
+/// How long making a connection may take.
+const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long bytes may stay unacknowledged before a connection counts as lost.
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+
+/// After so much silence the other side is asked whether it is still there.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// What every session is told first.
+///
+/// A node that is stopped in the middle of a transaction holds the lock that all nodes want, so the database ends such
+/// a session; the node finds its connection closed and cannot act on what it no longer holds. Whoever turned
+/// `synchronous_commit` off for everyone did not mean us; stricter settings than `on` stay.
+const SETTINGS: &str = "\
+    SET statement_timeout = '10s'; \
+    SET lock_timeout = '8s'; \
+    SET idle_in_transaction_session_timeout = '5s'; \
+    SET default_transaction_isolation = 'read committed'; \
+    SET client_min_messages = warning; \
+    SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
+
+/// How many statements one session keeps prepared. There are fewer different ones than this, but lists have filters.
+const PREPARED: usize = 256;
+
+/// What a statement is run with.
+pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// A connection and the statements that it has prepared.
+pub(super) struct Session {
+    pub(super) client: Client,
+    prepared: Mutex<HashMap<String, Statement>>,
+}
+
+/// Reads `postgres://...`.
+pub(super) fn configure(url: &str) -> Result<Config, StoreError> {
+    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
+        // Not the URL itself: there is a password in it.
+        StoreError::Failed(format!("the address of the database cannot be read: {}", told(&error)))
+    })?;
+    if config.get_connect_timeout().is_none() {
+        config.connect_timeout(CONNECT);
+    }
+    if config.get_application_name().is_none() {
+        config.application_name("banksman");
+    }
+    config.tcp_user_timeout(UNACKNOWLEDGED).keepalives_idle(SILENCE);
+    Ok(config)
+}
+
+impl Session {
+    pub(super) async fn connect(config: &Config) -> Result<Self, StoreError> {
+        let connecting = async {
+            let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
+            tokio::spawn(async move {
+                if let Err(error) = connection.await {
+                    tracing::warn!(error = told(&error), "a connection to the database ended");
+                }
+            });
+            client.batch_execute(SETTINGS).await.map_err(failed)?;
+            Ok(client)
+        };
+        let client = within(CONNECT + UNACKNOWLEDGED, connecting).await?;
+        Ok(Self { client, prepared: Mutex::default() })
+    }
+
+    /// A statement, prepared once for each connection.
+    pub(super) async fn prepare(&self, sql: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(known) = self.prepared.lock().unwrap_or_else(PoisonError::into_inner).get(sql) {
+            return Ok(known.clone());
+        }
+        let statement = self.client.prepare(sql).await?;
+        let mut prepared = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if prepared.len() >= PREPARED {
+            prepared.clear();
+        }
+        prepared.insert(sql.to_owned(), statement.clone());
+        Ok(statement)
+    }
+
+    pub(super) async fn query(
+        &self,
+        sql: &str,
+        params: Params<'_>,
+    ) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let statement = self.prepare(sql).await?;
+        self.client.query(&statement, params).await
+    }
+
+    pub(super) async fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, tokio_postgres::Error> {
+        let statement = self.prepare(sql).await?;
+        self.client.execute(&statement, params).await
+    }
+}
+
+/// Ends what takes too long. A connection on which that happened is not to be used again.
+pub(super) async fn within<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(done) => done,
+        Err(_) => Err(StoreError::Failed(format!("the database did not answer within {limit:?}"))),
+    }
+}
+
+pub(super) fn failed(error: tokio_postgres::Error) -> StoreError {
+    StoreError::Failed(told(&error))
+}
+
+/// The error with what is behind it; alone it says no more than "db error".
+pub(super) fn told(error: &tokio_postgres::Error) -> String {
+    use std::error::Error as _;
+    match (error.as_db_error(), error.source()) {
+        (Some(said), _) => format!("{} ({})", said.message(), said.code().code()),
+        (None, Some(source)) => format!("{error}: {source}"),
+        (None, None) => error.to_string(),
+    }
+}

@@ -1,0 +1,253 @@
+//! The one task of a node that writes, and groups what comes in at the same time into one transaction.
+//!
+//! Nodes take turns by the lock on `head`. A group costs three round trips however large it is: lock and look, write,
+//! commit. `COMMIT` is sent only after every write has answered as it should.
+
+use std::time::{Duration, Instant};
+
+use tokio::sync::{mpsc, oneshot};
+use tokio_postgres::Config;
+
+use super::clock;
+use super::guards::{Judgement, Known};
+use super::session::{Session, failed, within};
+use super::wanted::{self, Looks, Wanted};
+use super::writes::{self, Pens};
+use crate::encode::EncodedCommit;
+use crate::{CommitError, Committed, StoreError};
+
+/// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
+const GROUP: usize = 256;
+
+/// How long a group may take before its connection counts as lost. Longer than the database's own limits, so that
+/// usually the database says what is wrong.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// How long to wait before connecting again: from the first to at most the last, twice as long each time.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+type Answer = Result<Committed, CommitError>;
+
+struct Job {
+    commit: EncodedCommit,
+    answer: oneshot::Sender<Answer>,
+}
+
+/// The way to the writer. Dropping it lets the task finish what it was given and end.
+pub(super) struct Writer {
+    jobs: mpsc::UnboundedSender<Job>,
+}
+
+impl Writer {
+    pub(super) fn start(config: Config, session: Session) -> Self {
+        let (jobs, inbox) = mpsc::unbounded_channel();
+        tokio::spawn(run(Desk { config, session: Some(session), tools: None, closed: None }, inbox));
+        Self { jobs }
+    }
+
+    /// Hands a commit over and waits until it is durable or refused.
+    pub(super) async fn commit(&self, commit: EncodedCommit) -> Answer {
+        let (answer, answered) = oneshot::channel();
+        self.jobs.send(Job { commit, answer }).map_err(|_| StoreError::Closed)?;
+        answered.await.map_err(|_| StoreError::Closed)?
+    }
+}
+
+/// What the writer works with.
+struct Desk {
+    config: Config,
+    session: Option<Session>,
+    /// Prepared for the session.
+    tools: Option<(Looks, Pens)>,
+    /// After a failure to connect: until when nobody tries, the next pause, and what is said meanwhile.
+    closed: Option<(Instant, Duration, StoreError)>,
+}
+
+async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
+    // What is put off comes first in the next group.
+    let mut group: Vec<Job> = Vec::with_capacity(GROUP);
+    loop {
+        if group.is_empty() {
+            match inbox.recv().await {
+                Some(first) => group.push(first),
+                None => return,
+            }
+        }
+        while group.len() < GROUP
+            && let Ok(more) = inbox.try_recv()
+        {
+            group.push(more);
+        }
+        let outcomes = desk.commit(&group).await;
+        let mut put_off = Vec::new();
+        for (job, outcome) in group.drain(..).zip(outcomes) {
+            match outcome {
+                // Whoever asked may have gone away; what was committed stays committed.
+                Outcome::Answered(answer) => drop(job.answer.send(answer)),
+                Outcome::PutOff => put_off.push(job),
+            }
+        }
+        group = put_off;
+    }
+}
+
+enum Outcome {
+    Answered(Answer),
+    PutOff,
+}
+
+/// Why a whole group did not happen.
+enum GroupError {
+    /// The database refused it, and nothing of it happened. It can be tried in smaller parts.
+    Refused(StoreError),
+    /// Nobody knows. What was sent may have happened, so it must not be sent again.
+    Lost(StoreError),
+}
+
+impl Desk {
+    /// Commits a group; answers as many outcomes as there are jobs.
+    async fn commit(&mut self, group: &[Job]) -> Vec<Outcome> {
+        let commits: Vec<&EncodedCommit> = group.iter().map(|job| &job.commit).collect();
+        match self.transact(&commits).await {
+            Ok(outcomes) => outcomes,
+            // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
+            Err(GroupError::Refused(error)) if commits.len() > 1 => {
+                tracing::warn!(%error, commits = commits.len(), "a grouped commit failed; trying them one by one");
+                let until = Instant::now() + PATIENCE;
+                let mut outcomes = Vec::with_capacity(commits.len());
+                for commit in &commits {
+                    // If it is not one of them but the database that does not want, that need not be heard of each.
+                    if Instant::now() > until {
+                        outcomes.push(Outcome::Answered(Err(error.clone().into())));
+                        continue;
+                    }
+                    let alone = self.transact(std::slice::from_ref(commit)).await;
+                    outcomes.push(match alone {
+                        Ok(mut outcomes) => outcomes.pop().unwrap_or(Outcome::PutOff),
+                        Err(GroupError::Refused(error) | GroupError::Lost(error)) => {
+                            Outcome::Answered(Err(error.into()))
+                        }
+                    });
+                }
+                outcomes
+            }
+            Err(GroupError::Refused(error) | GroupError::Lost(error)) => {
+                tracing::error!(%error, commits = commits.len(), "commits failed");
+                commits.iter().map(|_| Outcome::Answered(Err(error.clone().into()))).collect()
+            }
+        }
+    }
+
+    /// One transaction. Its session is used again only if it is known to have ended the transaction.
+    async fn transact(&mut self, commits: &[&EncodedCommit]) -> Result<Vec<Outcome>, GroupError> {
+        self.open().await.map_err(GroupError::Lost)?;
+        let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
+            return Err(GroupError::Lost(StoreError::Closed));
+        };
+        let work = async { Ok(transact(&session, &looks, &pens, commits).await) };
+        let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
+        match done {
+            Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
+            Ok(_) | Err(GroupError::Refused(_)) if !session.client.is_closed() => {
+                (self.session, self.tools) = (Some(session), Some((looks, pens)));
+                done
+            }
+            Ok(outcomes) => Ok(outcomes),
+            Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
+        }
+    }
+
+    /// Makes sure that there is a session with prepared statements.
+    async fn open(&mut self) -> Result<(), StoreError> {
+        if let Some((until, _, error)) = self.closed.as_ref().filter(|(until, ..)| Instant::now() < *until) {
+            tracing::debug!(?until, "the database was just found unreachable");
+            return Err(error.clone());
+        }
+        match self.try_open().await {
+            Ok(()) => {
+                if self.closed.take().is_some() {
+                    tracing::info!("the database is reachable again");
+                }
+                Ok(())
+            }
+            Err(error) => {
+                let pause = self.closed.as_ref().map_or(PAUSES.0, |(_, pause, _)| (*pause * 2).min(PAUSES.1));
+                self.closed = Some((Instant::now() + pause, pause, error.clone()));
+                self.session = None;
+                Err(error)
+            }
+        }
+    }
+
+    async fn try_open(&mut self) -> Result<(), StoreError> {
+        if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
+            self.tools = None;
+            self.session = None;
+            self.session = Some(Session::connect(&self.config).await?);
+        }
+        if let (Some(session), None) = (&self.session, &self.tools) {
+            let preparing = async { Ok((Looks::prepare(session).await?, Pens::prepare(session).await?)) };
+            self.tools = Some(within(PATIENCE, preparing).await?);
+        }
+        Ok(())
+    }
+}
+
+async fn transact(
+    session: &Session,
+    looks: &Looks,
+    pens: &Pens,
+    commits: &[&EncodedCommit],
+) -> Result<Vec<Outcome>, GroupError> {
+    let (known, judgements) = match look(session, looks, commits).await {
+        Ok(looked) => looked,
+        Err(error) => return Err(roll_back(session, error).await),
+    };
+    let accepted: Vec<&EncodedCommit> = commits
+        .iter()
+        .zip(&judgements)
+        .filter(|(_, judgement)| **judgement == Judgement::Accepted)
+        .map(|(commit, _)| *commit)
+        .collect();
+    if accepted.is_empty() {
+        session.client.batch_execute("ROLLBACK").await.map_err(|error| GroupError::Lost(failed(error)))?;
+    } else {
+        let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
+        let before = known.last_seq - u64::try_from(events).unwrap_or(0);
+        if let Err(error) = writes::write(session, pens, &accepted, &known, before).await {
+            return Err(roll_back(session, error).await);
+        }
+        // From here on it may have happened, whatever we hear.
+        session.client.batch_execute("COMMIT").await.map_err(|error| GroupError::Lost(failed(error)))?;
+    }
+    let committed = Committed { last_seq: known.last_seq };
+    let outcome = |judgement| match judgement {
+        Judgement::Accepted => Outcome::Answered(Ok(committed)),
+        Judgement::Refused(conflict) => Outcome::Answered(Err(CommitError::Conflict(conflict))),
+        Judgement::PutOff => Outcome::PutOff,
+    };
+    Ok(judgements.into_iter().map(outcome).collect())
+}
+
+/// Takes the lock, looks at what the guards are about, and judges.
+async fn look(
+    session: &Session,
+    looks: &Looks,
+    commits: &[&EncodedCommit],
+) -> Result<(Known, Vec<Judgement>), StoreError> {
+    let wanted = Wanted::of(commits);
+    let seen = wanted::read(session, looks, &wanted).await?;
+    clock::check(seen.known.now)?;
+    let mut known = seen.known;
+    let judge = |(commit, readings): (&&EncodedCommit, &Vec<i64>)| known.judge(commit, readings);
+    let judgements = commits.iter().zip(&seen.readings).map(judge).collect();
+    Ok((known, judgements))
+}
+
+/// Ends the transaction after an error. Only if that works is it certain that nothing happened.
+async fn roll_back(session: &Session, error: StoreError) -> GroupError {
+    match session.client.batch_execute("ROLLBACK").await {
+        Ok(()) => GroupError::Refused(error),
+        Err(_) => GroupError::Lost(error),
+    }
+}
