@@ -10,14 +10,14 @@ use crate::StoreError;
 pub(super) const READ: &str = "\
     SELECT CASE WHEN q.counts
         THEN (SELECT count(DISTINCT c.value)::numeric FROM charges c
-              WHERE c.meter = q.meter AND c.at >= q.since AND c.action IS DISTINCT FROM q.except
+              WHERE c.meter = q.meter AND c.at >= q.since AND c.action IS DISTINCT FROM q.without
                 AND NOT EXISTS (SELECT FROM unnest($5::bigint[], $6::bytea[]) AS b (place, value)
                                 WHERE b.place = q.place AND b.value = c.value))
         ELSE (SELECT coalesce(sum(c.amount), 0) FROM charges c
-              WHERE c.meter = q.meter AND c.at >= q.since AND c.action IS DISTINCT FROM q.except)
+              WHERE c.meter = q.meter AND c.at >= q.since AND c.action IS DISTINCT FROM q.without)
         END :: numeric AS total
     FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::boolean[]) WITH ORDINALITY
-         AS q (meter, since, except, counts, place)
+         AS q (meter, since, without, counts, place)
     ORDER BY q.place";
 
 /// [`READ`], cut off at the largest integer that there is.
