@@ -4,8 +4,8 @@ use std::fmt;
 
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
-    DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView, GrantBody,
-    GrantView, List, ModeBody, ModeView, OutcomeBody, Page, ResolutionsView,
+    DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView,
+    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, ResolutionsView,
 };
 use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId};
 use serde::Serialize;

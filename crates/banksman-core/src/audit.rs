@@ -7,7 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
     Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, Digest,
-    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PrincipalKind, Risk, Status, Tier, Timestamp, TokenId, Verdict,
+    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PrincipalKind, Risk, Status, Tier, Timestamp,
+    TokenId, Verdict,
 };
 
 /// The version of the format that this code writes.

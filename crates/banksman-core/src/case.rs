@@ -330,7 +330,8 @@ impl State {
         match self {
             Self::Pending { .. } | Self::Authorised { authority: Authority::Reviewers, .. } => true,
             Self::Authorised {
-                authority: Authority::Policy
+                authority:
+                    Authority::Policy
                     | Authority::Grant { .. }
                     | Authority::Observation
                     | Authority::Preset { .. },

@@ -103,7 +103,9 @@ pub fn combine_chains(demands: &[(&Quorum, &[EscalationStep])]) -> Vec<Escalatio
                     role: role.clone(),
                     instead_of: instead_of
                         .iter()
-                        .filter(|of| demands.iter().all(|demand| allows(demand, of, role, step.after_seconds)))
+                        .filter(|of| {
+                            demands.iter().all(|demand| allows(demand, of, role, step.after_seconds))
+                        })
                         .cloned()
                         .collect(),
                 },

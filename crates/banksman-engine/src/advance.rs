@@ -67,11 +67,7 @@ pub(crate) struct Scene<'a> {
 
 impl Scene<'_> {
     pub(crate) fn moment(&self) -> Moment<'_> {
-        Moment {
-            now: self.now,
-            freeze: self.control.freeze_of(self.case),
-            solo_operator: self.solo_operator,
-        }
+        Moment { now: self.now, freeze: self.control.freeze_of(self.case), solo_operator: self.solo_operator }
     }
 
     pub(crate) fn refuse(&self, refusal: Refusal) -> EngineError {

@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use banksman_core::audit::Fact;
 use banksman_core::wire::DelegationBody;
-use banksman_core::{
-    Acting, ActingSource, Delegation, DelegationId, Principal, PrincipalKind, Timestamp,
-};
+use banksman_core::{Acting, ActingSource, Delegation, DelegationId, Principal, PrincipalKind, Timestamp};
 use banksman_store::ControlChange;
 
 use crate::advance::Scene;
@@ -74,8 +72,11 @@ impl Engine {
     /// If there is none such, or it is not the caller's to end.
     pub async fn revoke_delegation(&self, by: &Principal, id: DelegationId) -> Result<(), EngineError> {
         self.amend_house(by, |control| {
-            let delegation =
-                control.delegations.iter().find(|delegation| delegation.id == id).ok_or(EngineError::NotFound)?;
+            let delegation = control
+                .delegations
+                .iter()
+                .find(|delegation| delegation.id == id)
+                .ok_or(EngineError::NotFound)?;
             if by.kind != PrincipalKind::Admin && by.name != delegation.from && by.name != delegation.to {
                 return Err(EngineError::NotYours("this delegation is between others".into()));
             }
@@ -93,10 +94,8 @@ impl Engine {
             .filter(|delegation| delegation.to == name && delegation.is_live(scene.now));
         live.flat_map(|delegation| {
             let own = self.credentials.roles_of(&delegation.from, scene.now).unwrap_or_default();
-            let source = ActingSource::Delegation {
-                delegation: delegation.id,
-                on_behalf_of: delegation.from.clone(),
-            };
+            let source =
+                ActingSource::Delegation { delegation: delegation.id, on_behalf_of: delegation.from.clone() };
             let lent = delegation.lends(&own);
             lent.map(|role| Acting { role: role.clone(), source: source.clone() }).collect::<Vec<_>>()
         })
@@ -107,10 +106,8 @@ impl Engine {
     fn check_people(&self, delegation: &Delegation, now: Timestamp) -> Result<(), EngineError> {
         let stranger =
             |name: &str| EngineError::Invalid(format!("there is no reviewer by the name of {name:?}"));
-        let own = self
-            .credentials
-            .roles_of(&delegation.from, now)
-            .ok_or_else(|| stranger(&delegation.from))?;
+        let own =
+            self.credentials.roles_of(&delegation.from, now).ok_or_else(|| stranger(&delegation.from))?;
         self.credentials.roles_of(&delegation.to, now).ok_or_else(|| stranger(&delegation.to))?;
         let missing: Vec<String> =
             delegation.roles.iter().filter(|role| !own.contains(role)).cloned().collect();

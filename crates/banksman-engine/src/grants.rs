@@ -159,7 +159,9 @@ pub(crate) fn revoke_denied(scene: &Scene<'_>, by: &Actor, plan: &mut Plan) {
 
 /// The grant that let an action through, with one use less, if its uses are counted.
 pub(crate) fn spent_grant(control: &Control, case: &Case) -> Option<Grant> {
-    let State::Authorised { authority: Authority::Grant { grant: id }, .. } = &case.state else { return None };
+    let State::Authorised { authority: Authority::Grant { grant: id }, .. } = &case.state else {
+        return None;
+    };
     let grant = control.grants.iter().find(|grant| grant.id == *id)?;
     let left = grant.uses_left?;
     Some(Grant { uses_left: Some(left.saturating_sub(1)), ..grant.clone() })

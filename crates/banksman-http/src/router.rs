@@ -6,8 +6,8 @@ use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
-    DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView, GrantBody,
-    GrantView, List, ModeBody, ModeView, OutcomeBody, Page, ResolutionsView,
+    DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView,
+    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, ResolutionsView,
 };
 use banksman_core::{Action, Decision, Risk, Status, Tier};
 
@@ -311,8 +311,12 @@ pub(crate) fn routes() -> Vec<Route> {
             "/v1/delegations",
             Person,
             house::delegations,
-            Operation::new("listDelegations", "Whose roles others may use, now and later")
-                .answers::<List<DelegationView>>(200, "All that are not over"),
+            Operation::new("listDelegations", "Whose roles others may use, now and later").answers::<List<
+                DelegationView,
+            >>(
+                200,
+                "All that are not over",
+            ),
         ),
         route(
             POST,
@@ -352,7 +356,12 @@ pub(crate) fn routes() -> Vec<Route> {
             )
             .takes::<ModeBody>()
             .answers::<ModeView>(200, "The new mode")
-            .fails(&[Code::IllegalModeChange, Code::MissingRole, Code::NotYours, Code::ReasonRequired]),
+            .fails(&[
+                Code::IllegalModeChange,
+                Code::MissingRole,
+                Code::NotYours,
+                Code::ReasonRequired,
+            ]),
         ),
         route(
             POST,

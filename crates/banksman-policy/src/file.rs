@@ -9,8 +9,8 @@ use serde_saphyr::Spanned;
 
 pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
+pub use crate::people::{Again, AllowRemember, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
 use crate::preset::Preset;
-pub use crate::people::{AllowRemember, Again, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
 pub use crate::span::Seconds;
 
 /// A whole file.

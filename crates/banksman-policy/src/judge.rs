@@ -194,11 +194,14 @@ impl Policy {
             .fold(escalated, |quorum, other| quorum.at_least(other));
         let more = voices.iter().map(|voice| voice.effect.extra_people).max().unwrap_or(0);
         let quorum = Quorum::new(quorum.count() + more, quorum.roles().to_vec());
-        let remember = remember_limits(voices.iter().filter_map(|voice| voice.effect.allow_remember.as_ref()));
+        let remember =
+            remember_limits(voices.iter().filter_map(|voice| voice.effect.allow_remember.as_ref()));
         let anyone = Quorum::one();
         let chains: Vec<_> = voices
             .iter()
-            .map(|voice| (voice.effect.quorum.as_ref().unwrap_or(&anyone), voice.effect.escalation.as_slice()))
+            .map(|voice| {
+                (voice.effect.quorum.as_ref().unwrap_or(&anyone), voice.effect.escalation.as_slice())
+            })
             .collect();
         let rules = voices.iter().map(|voice| voice.source.clone().into_owned());
         let findings = assessment

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use banksman_core::{Escalation, EscalationStep, Mode, RememberLimits, RememberScope, Tier};
-use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::Deserialize;
+use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
 use crate::file::{Demand, ModeName, Seconds};
@@ -212,9 +212,7 @@ pub(crate) fn chain(source: &Source, demand: &Spanned<Demand>) -> Result<Vec<Esc
 }
 
 /// What all who speak of it allow to be remembered; nothing if one says no, or none says yes.
-pub(crate) fn remember_limits<'a>(
-    voices: impl Iterator<Item = &'a AllowRemember>,
-) -> Option<RememberLimits> {
+pub(crate) fn remember_limits<'a>(voices: impl Iterator<Item = &'a AllowRemember>) -> Option<RememberLimits> {
     let mut all: Option<RememberLimits> = None;
     for voice in voices {
         match voice {

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, MeterQuery, Reading};
 use banksman_core::{
-    ActionId, BatchId, Case, Delegation, DelegationId, Digest, Freeze, FreezeId, Grant, GrantId, Mode, Notice,
-    Timestamp, TokenId,
+    ActionId, BatchId, Case, Delegation, DelegationId, Digest, Freeze, FreezeId, Grant, GrantId, Mode,
+    Notice, Timestamp, TokenId,
 };
 
 use crate::{CaseQuery, Credential, EventQuery};
@@ -176,9 +176,15 @@ pub enum ControlChange {
     /// By a person's hand; a fallback is over then.
     SetMode(Mode),
     /// By itself, from a mode whose demands hold on.
-    FallBack { from: Mode, to: Mode },
+    FallBack {
+        from: Mode,
+        to: Mode,
+    },
     AddCredential(Credential),
-    RevokeCredential { id: TokenId, at: Timestamp },
+    RevokeCredential {
+        id: TokenId,
+        at: Timestamp,
+    },
 }
 
 /// The house rules that can change at any moment and hold at once.

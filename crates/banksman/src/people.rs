@@ -13,7 +13,9 @@ pub(crate) fn standing(acting: &[Acting], solo_operator: bool) -> String {
         let role = &acting.role;
         text.push_str(&match &acting.source {
             ActingSource::HandOver { as_role } => format!(", as {as_role} in place of {role}"),
-            ActingSource::Delegation { on_behalf_of, .. } => format!(", as {role} on behalf of {on_behalf_of}"),
+            ActingSource::Delegation { on_behalf_of, .. } => {
+                format!(", as {role} on behalf of {on_behalf_of}")
+            }
         });
     }
     if solo_operator {

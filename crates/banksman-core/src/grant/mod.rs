@@ -212,8 +212,7 @@ impl Grant {
     }
 
     fn is_within(&self, limits: &RememberLimits, now: Timestamp) -> bool {
-        let in_time =
-            now < self.expires_at && now < self.at.after(Duration::from_secs(limits.max_seconds));
+        let in_time = now < self.expires_at && now < self.at.after(Duration::from_secs(limits.max_seconds));
         let reaches = match &self.reach {
             GrantReach::Session { .. } => true,
             GrantReach::Agent => limits.allow(RememberScope::AllSessions),

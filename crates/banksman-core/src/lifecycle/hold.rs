@@ -16,7 +16,12 @@ pub(super) fn begin(submission: &Submission, now: Timestamp) -> State {
 /// Takes the step of the chain that is due.
 ///
 /// One step, one transition, one event: whoever is second finds the revision changed, so no step is taken twice.
-pub(super) fn escalate(case: &Case, deadline: Timestamp, chain: ChainProgress, moment: &Moment<'_>) -> Result<Transition, Refusal> {
+pub(super) fn escalate(
+    case: &Case,
+    deadline: Timestamp,
+    chain: ChainProgress,
+    moment: &Moment<'_>,
+) -> Result<Transition, Refusal> {
     let now = moment.now;
     let Some((step, next)) = chain.advance(&case.submission.verdict.escalation) else {
         return Err(Refusal::NotDue { status: case.status() });

@@ -26,7 +26,9 @@ use std::sync::Arc;
 
 use crate::audit::{Event, Fact};
 use crate::json::CanonicalJson;
-use crate::{Acting, Actor, Case, Decision, Digest, Freeze, Principal, Refusal, State, Submission, Timestamp};
+use crate::{
+    Acting, Actor, Case, Decision, Digest, Freeze, Principal, Refusal, State, Submission, Timestamp,
+};
 
 pub use open::{Opening, open};
 

@@ -43,9 +43,9 @@ pub(super) fn acting(case: &Case, ballot: &Ballot) -> Vec<Acting> {
     }
     let lent = ballot.lent.iter().filter(|lent| {
         is_needed(&lent.role)
-            && lent.on_behalf_of().is_some_and(|lender| {
-                lender != ballot.reviewer.name && !is_own(case, lender)
-            })
+            && lent
+                .on_behalf_of()
+                .is_some_and(|lender| lender != ballot.reviewer.name && !is_own(case, lender))
     });
     acting.extend(lent.cloned());
     acting

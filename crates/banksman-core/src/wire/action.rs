@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::CanonicalJson;
 use crate::{
-    Acting, ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Kind, Review, Severity,
-    State, Status, Timestamp, Verdict,
+    Acting, ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Kind, Review,
+    Severity, State, Status, Timestamp, Verdict,
 };
 
 /// An action and where it stands.

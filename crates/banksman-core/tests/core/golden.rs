@@ -157,9 +157,7 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
             verdict: verdict(),
             grant: Some(GrantId::from_parts(1, 5)),
         },
-        Some(Fact::Proposed { .. }) => {
-            decided(Decision::Respond, reason(), Some("refund 49".into()))
-        }
+        Some(Fact::Proposed { .. }) => decided(Decision::Respond, reason(), Some("refund 49".into())),
         Some(Fact::Decided { .. }) => Fact::Modified {
             from: Digest::of(b"the first version"),
             assessment: Assessment::of(Vec::new()),
@@ -400,13 +398,21 @@ fn reviews() {
 /// What came later than the first files: chains, delegations, patterns, bounds, fallbacks.
 #[test]
 fn what_people_share_and_hand_over() {
-    check_stored("review_acting", &Review { acting: acting(), solo_operator: true, ..review(&[], None, None) });
+    check_stored(
+        "review_acting",
+        &Review { acting: acting(), solo_operator: true, ..review(&[], None, None) },
+    );
     let chain = ChainProgress { taken: 1, next_at: Some(AT) };
     check_stored("state_pending_escalated", &State::Pending { deadline: LATER, chain });
     let remind = EscalationStep { after_seconds: 600, then: Escalation::NotifyAgain };
     let limits = RememberLimits {
         max_seconds: 3_600,
-        scopes: vec![RememberScope::Exact, RememberScope::Args, RememberScope::Tool, RememberScope::AllSessions],
+        scopes: vec![
+            RememberScope::Exact,
+            RememberScope::Args,
+            RememberScope::Tool,
+            RememberScope::AllSessions,
+        ],
         uses: Some(3),
     };
     let full = Verdict {

@@ -165,10 +165,8 @@ fn a_hold_that_is_handed_over() {
             then: Escalation::HandTo { role: "finance".into(), instead_of: vec!["lead".into()] },
         },
     ];
-    let held = Verdict {
-        escalation: chain.into(),
-        ..verdict(Tier::Approve, quorum(1, &["lead"]), [3, 2, 1])
-    };
+    let held =
+        Verdict { escalation: chain.into(), ..verdict(Tier::Approve, quorum(1, &["lead"]), [3, 2, 1]) };
     check(House {
         submissions: vec![submission(refund(899), held)],
         people: vec![

@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
+use banksman_core::PrincipalKind;
 use banksman_core::wire::DelegationBody;
 use banksman_core::{ActingSource, Actor, Principal, Status, Timestamp};
 use banksman_engine::{EngineError, NewToken};
-use banksman_core::PrincipalKind;
 
 use crate::faulty::Fault;
 use crate::world::{HOUR, INSTANT, World, error, refusal};
@@ -57,12 +57,7 @@ async fn it_holds_from_its_first_instant_to_its_last() {
         ..to("cem")
     };
     world.engine.delegate(&world.ann, period).await.unwrap();
-    for (wait, may) in [
-        (HOUR - INSTANT, false),
-        (INSTANT, true),
-        (HOUR - INSTANT, true),
-        (INSTANT, false),
-    ] {
+    for (wait, may) in [(HOUR - INSTANT, false), (INSTANT, true), (HOUR - INSTANT, true), (INSTANT, false)] {
         world.clock.pass(wait);
         let case = world.propose(&world.bo, "invoice", "{}").await;
         let decided = world.approve(&world.cem, &case).await;

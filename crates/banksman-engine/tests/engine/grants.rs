@@ -4,9 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::wire::{DecisionRequest, GrantBody};
-use banksman_core::{
-    Authority, Case, Decision, Grant, GrantMatch, GrantReach, Remember, State, Status,
-};
+use banksman_core::{Authority, Case, Decision, Grant, GrantMatch, GrantReach, Remember, State, Status};
 use banksman_engine::EngineError;
 
 use crate::faulty::Fault;
@@ -200,7 +198,11 @@ async fn a_batch_uses_a_counted_grant_once_for_each_item() {
 async fn a_use_whose_commit_was_lost_is_counted_only_if_it_happened() {
     for fault in Fault::PAIR {
         let world = World::new().await;
-        world.engine.grant(&world.ada, GrantBody { uses: Some(2), ..by_hand("riley", "deploy") }).await.unwrap();
+        world
+            .engine
+            .grant(&world.ada, GrantBody { uses: Some(2), ..by_hand("riley", "deploy") })
+            .await
+            .unwrap();
         world.store.next([Some(fault)]);
         let text = r#"{"tool":"deploy","args":{"to":"a"}}"#;
         assert!(world.engine.propose(&world.riley, body(text, None)).await.is_err());
@@ -222,7 +224,8 @@ async fn a_pattern_covers_what_fits_and_pins_the_rest() {
     let more = r#"{"tool":"deploy","args":{"to":"staging-2","force":true},"session":"monday"}"#;
     let more = world.engine.propose(&world.riley, body(more, None)).await.unwrap().case;
     assert_eq!(more.status(), Status::Pending);
-    let typo = Remember { args: [("too".to_owned(), "*".to_owned())].into(), matches: GrantMatch::Args, ..EXACT };
+    let typo =
+        Remember { args: [("too".to_owned(), "*".to_owned())].into(), matches: GrantMatch::Args, ..EXACT };
     let refused = error(world.engine.decide(&world.ann, more.id, remembering(&more, typo)).await);
     assert!(matches!(refused, EngineError::Invalid(_)), "{refused:?}");
     world.close().await;

@@ -4,7 +4,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use banksman_core::wire::{
-    DelegationBody, DelegationView, FallbackBody, FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody,
+    DelegationBody, DelegationView, FallbackBody, FreezeBody, FreezeView, GrantBody, GrantView, List,
+    ModeBody,
 };
 use banksman_core::{DelegationId, FreezeId, FreezeScope, GrantId};
 

@@ -2,8 +2,8 @@
 
 use banksman_policy::{Policy, Source};
 
-fn examples() -> Vec<(usize, String)> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
+fn examples(page: &str) -> Vec<(usize, String)> {
+    let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let mut found = Vec::new();
     let mut inside: Option<(usize, String)> = None;
@@ -23,7 +23,7 @@ fn examples() -> Vec<(usize, String)> {
 
 #[test]
 fn every_example_loads() {
-    let examples = examples();
+    let examples = examples("policy.md");
     assert!(examples.len() >= 6, "the examples were not found");
     let mut first = None;
     for (line, text) in examples {
@@ -37,6 +37,15 @@ fn every_example_loads() {
         let policy =
             Policy::parse("docs/policy.md", &text).unwrap_or_else(|error| panic!("line {line}: {error}"));
         first.get_or_insert(policy);
+    }
+}
+
+#[test]
+fn every_example_about_people_loads() {
+    let examples = examples("people.md");
+    assert!(examples.len() >= 6, "the examples were not found");
+    for (line, text) in examples {
+        Policy::parse("docs/people.md", &text).unwrap_or_else(|error| panic!("line {line}: {error}"));
     }
 }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
-    Action, ActionId, Assessment, Ballot, Command, Decision, Escalation, GrantId, Kind, Mode, Moment, Opening,
-    Principal, PrincipalKind, RememberScope, Risk, Severity, Status, Submission, Tier, Timestamp, TokenId,
-    Verdict, open, step,
+    Action, ActionId, Assessment, Ballot, Command, Decision, Escalation, GrantId, Kind, Mode, Moment,
+    Opening, Principal, PrincipalKind, RememberScope, Risk, Severity, Status, Submission, Tier, Timestamp,
+    TokenId, Verdict, open, step,
 };
 use banksman_policy::{Facts, Policy};
 use proptest::prelude::*;
@@ -34,7 +34,8 @@ fn a_chain_hands_over_the_roles_of_its_own_rule() {
     let chained = verdict(
         "tools: {pay: {tier: approve, roles: [support], escalation: [{after: 10m, notify: again}, {after: 30m, hand_to: lead}]}}",
     );
-    let steps: Vec<_> = chained.escalation.iter().map(|step| (step.after_seconds, step.then.clone())).collect();
+    let steps: Vec<_> =
+        chained.escalation.iter().map(|step| (step.after_seconds, step.then.clone())).collect();
     let handed = Escalation::HandTo { role: "lead".into(), instead_of: vec!["support".into()] };
     assert_eq!(steps, [(600, Escalation::NotifyAgain), (1_800, handed)]);
     // Another rule that demands the same role and hands nothing over means what it says.
@@ -82,7 +83,9 @@ fn the_house_is_strict_unless_the_file_says_otherwise_and_then_it_is_loud() {
     let strict = policy("");
     assert!(strict.house().warnings().is_empty());
     assert_eq!(strict.house().gate(Mode::Production), None);
-    let odd = policy("enforcement: observe\nsolo_operator: ada\nmodes: {change_to: {production: {roles: [release]}}}\n");
+    let odd = policy(
+        "enforcement: observe\nsolo_operator: ada\nmodes: {change_to: {production: {roles: [release]}}}\n",
+    );
     assert_eq!(odd.house().warnings().len(), 2);
     assert_eq!(odd.house().gate(Mode::Production).unwrap().roles, ["release"]);
     assert_eq!(odd.house().gate(Mode::Lab), None);
@@ -105,7 +108,8 @@ fn observing_leaves_the_verdict_as_it_is_but_for_saying_so() {
 
 /// A rule as text, about people.
 fn demand() -> impl Strategy<Value = String> {
-    let roles = prop::sample::select(vec!["", ", roles: [a]", ", roles: [b]", ", roles: [a, b]", ", roles: [a, a]"]);
+    let roles =
+        prop::sample::select(vec!["", ", roles: [a]", ", roles: [b]", ", roles: [a, b]", ", roles: [a, a]"]);
     let extra = prop::sample::select(vec!["", "", ", extra_people: 1"]);
     let chain = prop::sample::select(vec![
         "",
@@ -133,7 +137,8 @@ fn principal(kind: PrincipalKind, name: &str, roles: &[&str]) -> Principal {
 
 fn opening(verdict: Verdict, grant: Option<GrantId>) -> Opening {
     let action = pay();
-    let submission = Submission { digest: action.digest(), action, assessment: Assessment::of(Vec::new()), verdict };
+    let submission =
+        Submission { digest: action.digest(), action, assessment: Assessment::of(Vec::new()), verdict };
     Opening {
         id: ActionId::from_parts(0, 1),
         agent: principal(PrincipalKind::Agent, "riley", &[]),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
     Action, ActionId, Actor, Assessment, Ballot, BatchId, Case, ClaimRequest, Command, Decision, Digest,
-    Edit, Effect, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Risk,
-    Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
+    Edit, Effect, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Risk, Submission, Tier,
+    Timestamp, TokenId, Transition, Verdict, open, step,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;

@@ -98,10 +98,9 @@ pub(super) fn next_due(connection: &Connection) -> rusqlite::Result<Option<Times
 pub(super) fn control(connection: &Connection) -> rusqlite::Result<Control> {
     // One transaction, so that the epoch belongs to the lists.
     let view = connection.unchecked_transaction()?;
-    let (epoch, mode, fell_back_from) =
-        view.prepare_cached("SELECT epoch, mode, fell_back_from FROM control")?.query_row([], |row| {
-            Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?))
-        })?;
+    let (epoch, mode, fell_back_from) = view
+        .prepare_cached("SELECT epoch, mode, fell_back_from FROM control")?
+        .query_row([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?)))?;
     let freezes = view
         .prepare_cached("SELECT body FROM freezes ORDER BY id")?
         .query_map([], |row| rows::json::<Freeze>(row, 0))?

@@ -16,8 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
     Action, ActionId, Assessment, Ballot, Command, Decision, Digest, Kind, Moment, Notice, Opening,
-    Principal, PrincipalKind, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open,
-    step,
+    Principal, PrincipalKind, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
 };
 use banksman_store::sqlite::SqliteStore;
 use banksman_store::{

@@ -163,7 +163,10 @@ mod tests {
         };
         let text = table(&[delegation], TooWide::Cut, &sample::context());
         assert!(text.contains("dlg_01J9ZKQ7V8Y3F5T2M6N4P0R1SB  ann "), "{text}");
-        assert!(text.contains("all roles") && text.contains("in 2 h") && !text.contains('\u{202e}'), "{text}");
+        assert!(
+            text.contains("all roles") && text.contains("in 2 h") && !text.contains('\u{202e}'),
+            "{text}"
+        );
         let text = table(&[], TooWide::GoOn, &sample::context());
         assert!(text.lines().all(|line| width(line) <= 100), "{text}");
     }

@@ -61,7 +61,9 @@ fn describe(mode: &ModeView) -> String {
         ));
     }
     if mode.observes {
-        text.push_str("WARNING: the policy only observes. What people would be asked about runs without asking.\n");
+        text.push_str(
+            "WARNING: the policy only observes. What people would be asked about runs without asking.\n",
+        );
     }
     if let Some(name) = &mode.solo_operator {
         let name = Visible(name);

@@ -8,9 +8,9 @@ use banksman_core::{Status, Timestamp};
 
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::people::{chain, standing};
 use crate::review::{Progress, commands};
 use crate::select;
-use crate::people::{chain, standing};
 use crate::sheet::Sheet;
 use crate::span::{both, span};
 

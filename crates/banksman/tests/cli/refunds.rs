@@ -24,7 +24,8 @@ fn ask(url: &str, token: &str, customer: usize, note: usize) -> Child {
          Content-Type: application/json\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
         body.len()
     );
-    let script = r#"exec 3<>"/dev/tcp/$0/$1" && printf '%s' "$2" >&3 && read -r answer <&3 && echo "$answer""#;
+    let script =
+        r#"exec 3<>"/dev/tcp/$0/$1" && printf '%s' "$2" >&3 && read -r answer <&3 && echo "$answer""#;
     Command::new("bash")
         .args(["-c", script, host, port, &request])
         .stdout(Stdio::piped())

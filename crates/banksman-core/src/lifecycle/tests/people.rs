@@ -45,7 +45,10 @@ fn while_nobody_answers_people_are_told_again_and_others_may_step_in() {
 #[test]
 fn a_chain_goes_by_its_plan_and_never_beyond_the_deadline() {
     // Nobody looked for a while: one reminder is told, the hand-over always is, and what comes next is not put off.
-    let late = Verdict { escalation: vec![remind(10), remind(15), hand(20, "finance", &[]), remind(50)], ..chained() };
+    let late = Verdict {
+        escalation: vec![remind(10), remind(15), hand(20, "finance", &[]), remind(50)],
+        ..chained()
+    };
     check(
         held(late.clone()),
         [
@@ -66,7 +69,10 @@ fn a_chain_goes_by_its_plan_and_never_beyond_the_deadline() {
 fn a_chain_ends_with_the_hold_and_a_freeze_does_not_stop_it() {
     let told = || Verdict { escalation: vec![remind(10)], ..verdict(Tier::Approve, 1, &[]) };
     check(held(told()), [(1, says("ann", Deny), "denied v1"), (10, Ask::PassTime, "not_due")]);
-    check(held(told()), [(1, says("ann", Approve), "authorised v1 until 31"), (10, Ask::PassTime, "not_due")]);
+    check(
+        held(told()),
+        [(1, says("ann", Approve), "authorised v1 until 31"), (10, Ask::PassTime, "not_due")],
+    );
     check(held(told()), [(1, Ask::Freeze, ""), (10, Ask::PassTime, "pending v1 until 60, tell reminder")]);
     let two = || Verdict { escalation: vec![remind(10)], ..verdict(Tier::Escalate, 2, &[]) };
     check(
@@ -81,14 +87,22 @@ fn a_chain_ends_with_the_hold_and_a_freeze_does_not_stop_it() {
 
 #[test]
 fn who_stepped_in_may_edit_and_another_chain_begins_again() {
-    let handed = || check(held(chained()), [
-        (10, Ask::PassTime, "pending v1 until 20, tell reminder"),
-        (20, Ask::PassTime, "pending v1 until 60, tell handed_over"),
-    ]);
+    let handed = || {
+        check(
+            held(chained()),
+            [
+                (10, Ask::PassTime, "pending v1 until 20, tell reminder"),
+                (20, Ask::PassTime, "pending v1 until 60, tell handed_over"),
+            ],
+        )
+    };
     check(handed(), [(21, edits("bob", chained()), "authorised v2 until 51")]);
     let other = Verdict { escalation: vec![hand(5, "finance", &["vault"])], ..chained() };
     check(handed(), [(21, edits("bob", other), "missing_role")]);
-    let more = Verdict { escalation: vec![hand(5, "finance", &["vault"])], ..verdict(Tier::Escalate, 2, &["vault"]) };
+    let more = Verdict {
+        escalation: vec![hand(5, "finance", &["vault"])],
+        ..verdict(Tier::Escalate, 2, &["vault"])
+    };
     check(
         handed(),
         [
@@ -129,7 +143,11 @@ fn a_lent_role_is_one_persons_role_all_the_same() {
     let two = || held(verdict(Tier::Escalate, 2, &["finance", "finance"]));
     let dan = approves(&two(), "dan", vec![lent("finance", "bob")]).unwrap();
     assert_eq!(approves(&dan, "bob", Vec::new()).unwrap_err(), "missing_role", "the lender again");
-    assert_eq!(approves(&dan, "eve", vec![lent("finance", "bob")]).unwrap_err(), "missing_role", "lent twice");
+    assert_eq!(
+        approves(&dan, "eve", vec![lent("finance", "bob")]).unwrap_err(),
+        "missing_role",
+        "lent twice"
+    );
     assert_eq!(approves(&dan, "dan", Vec::new()).unwrap_err(), "already_voted");
     assert_eq!(approves(&dan, "eve", vec![lent("finance", "cho")]).unwrap().status(), Status::Authorised);
     let bob = approves(&two(), "bob", Vec::new()).unwrap();
@@ -173,7 +191,10 @@ fn the_solo_operator_approves_their_own_on_the_record_and_never_counts_as_two() 
     let two = decide(&held(verdict(Tier::Escalate, 2, &[])), "olga", &alone).unwrap().case;
     assert_eq!(two.status(), Status::Pending);
     assert_eq!(decide(&two, "olga", &alone).unwrap_err().code(), "already_voted");
-    assert_eq!(decide(&one, "riley", &Moment { solo_operator: Some("riley"), ..alone }).unwrap_err().code(), "missing_role");
+    assert_eq!(
+        decide(&one, "riley", &Moment { solo_operator: Some("riley"), ..alone }).unwrap_err().code(),
+        "missing_role"
+    );
 }
 
 #[test]
@@ -193,10 +214,8 @@ fn what_is_only_observed_runs_at_once_but_neither_blocks_nor_freezes_give_way() 
         let is_observation = matches!(tier, Tier::Approve | Tier::Escalate);
         assert_eq!(transition.case.was_observed(), is_observation, "{tier}");
         assert_eq!(transition.event.action.as_ref().unwrap().tier, tier, "the tier is what it is");
-        let authority = matches!(
-            transition.case.state,
-            State::Authorised { authority: Authority::Observation, .. }
-        );
+        let authority =
+            matches!(transition.case.state, State::Authorised { authority: Authority::Observation, .. });
         assert_eq!(authority, is_observation, "{tier}");
         assert_eq!(opened(observed, None, &frozen).case.status(), Status::Blocked, "{tier} while frozen");
     }

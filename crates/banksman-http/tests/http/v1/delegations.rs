@@ -23,7 +23,8 @@ async fn a_delegate_decides_until_it_is_revoked_and_the_vote_says_for_whom() {
     let approve = || json!({"decision": "approve"});
     let first = server.propose("pay", json!({"amount": 1})).await;
     server.decide(&server.ann, &first, approve()).await.problem(403, "missing_role");
-    let made = delegate(&server, &server.ben, json!({"to": "ann", "for_seconds": 3600, "reason": "away"})).await;
+    let made =
+        delegate(&server, &server.ben, json!({"to": "ann", "for_seconds": 3600, "reason": "away"})).await;
     let made = made.ok(201);
     assert_eq!((&made["from"], &made["to"], &made["by"]), (&json!("ben"), &json!("ann"), &json!("ben")));
     assert_eq!(delegations(&server).await, std::slice::from_ref(&made));

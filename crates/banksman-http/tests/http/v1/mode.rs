@@ -25,9 +25,13 @@ async fn the_mode_changes_one_step_at_a_time() {
 async fn a_mode_that_is_none_is_refused() {
     let server = Server::start().await;
     let before = server.newest_seq().await;
-    for body in
-        [json!({}), json!({"mode": "Lab"}), json!({"mode": 1}), json!({"mode": "shadow", "force": true}), json!({"mode": "shadow", "reason": 1})]
-    {
+    for body in [
+        json!({}),
+        json!({"mode": "Lab"}),
+        json!({"mode": 1}),
+        json!({"mode": "shadow", "force": true}),
+        json!({"mode": "shadow", "reason": 1}),
+    ] {
         let answer = server.send(Request::post("/v1/mode", &body).by(&server.ada)).await;
         answer.problem(422, "invalid_request");
     }
@@ -62,13 +66,19 @@ async fn any_reviewer_can_call_a_fallback_and_the_mode_says_so() {
 #[tokio::test]
 async fn a_policy_that_observes_says_so_and_what_it_let_through_can_be_listed() {
     let server = Server::start().await;
-    load(&server, "tools: {mail: {tier: approve}, wipe: {tier: block}}\nenforcement: observe\nsolo_operator: olga\n")
-        .await;
+    load(
+        &server,
+        "tools: {mail: {tier: approve}, wipe: {tier: block}}\nenforcement: observe\nsolo_operator: olga\n",
+    )
+    .await;
     let mode = server.send(Request::get("/v1/mode").by(&server.riley)).await.ok(200);
     assert_eq!(mode, json!({"mode": "production", "observes": true, "solo_operator": "olga"}));
     let mail = server.propose("mail", json!({})).await;
     assert_eq!((&mail["status"], &mail["observed"]), (&json!("authorised"), &json!(true)));
-    assert_eq!((&mail["verdict"]["tier"], &mail["resolution"]["by"]), (&json!("approve"), &json!("observation")));
+    assert_eq!(
+        (&mail["verdict"]["tier"], &mail["resolution"]["by"]),
+        (&json!("approve"), &json!("observation"))
+    );
     let wipe = Request::post("/v1/actions", &json!({"tool": "wipe", "args": {}})).by(&server.riley);
     server.send(wipe).await.problem(403, "blocked");
     let listed = server.send(Request::get("/v1/audit?observed=true").by(&server.ann)).await.ok(200);

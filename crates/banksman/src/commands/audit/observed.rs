@@ -65,9 +65,12 @@ impl Summary {
 
     fn render(&self) -> String {
         let mut text = format!("People would have been asked {} times.\n", self.total);
-        for (name, counts) in
-            [("tier", &self.by_tier), ("rule", &self.by_rule), ("tool", &self.by_tool), ("agent", &self.by_agent)]
-        {
+        for (name, counts) in [
+            ("tier", &self.by_tier),
+            ("rule", &self.by_rule),
+            ("tool", &self.by_tool),
+            ("agent", &self.by_agent),
+        ] {
             let mut counts: Vec<_> = counts.iter().collect();
             counts.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
             for (what, count) in counts {
