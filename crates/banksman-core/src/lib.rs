@@ -35,10 +35,11 @@ mod refusal;
 mod batch;
 
 pub mod audit;
+pub mod redact;
 pub mod wire;
 
 pub use action::{Action, ActionError, Annotations, Estimate, Kind, Severity};
-pub use assessment::{Assessment, Finding, Span};
+pub use assessment::{Assessment, Finding, Span, Triage};
 pub use batch::batch_digest;
 pub use case::{Authority, Case, Claim, Decision, Review, State, Status, Submission};
 pub use delegation::{Acting, ActingSource, Delegation};

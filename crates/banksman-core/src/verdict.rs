@@ -42,6 +42,15 @@ pub struct Verdict {
     /// Whether policy only observes: what it would hold runs at once, on the record. It never lets a block through.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
+    /// What reviewers are told by the rules that matched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+    /// Where people are told of it, by the names of routes; everywhere, if none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<String>,
+    /// Which arguments reviewers do not get to see, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact: Vec<String>,
     /// The preset that answers yes in a person's place, on the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by_preset: Option<String>,
@@ -65,6 +74,9 @@ impl Verdict {
             remember_limits: RememberLimits::default(),
             escalation: Vec::new(),
             observed: false,
+            messages: Vec::new(),
+            routes: Vec::new(),
+            redact: Vec::new(),
             approved_by_preset: None,
         }
     }
@@ -96,8 +108,22 @@ impl Verdict {
                 (&floor.quorum, &floor.escalation),
             ]),
             observed: self.observed && floor.observed,
+            messages: union(&self.messages, &floor.messages),
+            routes: union(&self.routes, &floor.routes),
+            redact: union(&self.redact, &floor.redact),
             // What a person has edited, people decide.
             approved_by_preset: None,
         }
     }
+}
+
+/// All of both, each once.
+fn union(one: &[String], other: &[String]) -> Vec<String> {
+    let mut all = one.to_vec();
+    for text in other {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
 }

@@ -5,10 +5,12 @@
 //! a sum that has all those in it that were let through before.
 
 use banksman_core::meter::{Charge, Reading};
-use banksman_core::{Action, ActionId, Assessment, Case, Submission, Timestamp, Verdict};
-use banksman_policy::{Facts, Metering};
+use banksman_core::redact::redacted;
+use banksman_core::{Action, ActionId, Assessment, Case, Submission, Timestamp};
+use banksman_policy::{Facts, Metering, Windows};
 use banksman_store::Control;
 
+use crate::triage::TriageQuestion;
 use crate::{Engine, EngineError, Judge};
 
 /// What the actions of one commit have read from meters, and will add to them.
@@ -30,11 +32,17 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) itself: Option<ActionId>,
 }
 
-/// What is judged.
-struct Subject<'a> {
-    action: &'a Action,
-    assessment: &'a Assessment,
-    itself: Option<ActionId>,
+/// What is true around an action, with what the windows show.
+struct View<'f> {
+    facts: Facts<'f>,
+    windows: Windows,
+    metering: Metering,
+}
+
+impl View<'_> {
+    fn facts(&self) -> Facts<'_> {
+        Facts { windows: &self.windows, ..self.facts }
+    }
 }
 
 impl Surroundings<'_> {
@@ -75,36 +83,54 @@ impl Engine {
         tab: &mut Tab,
     ) -> Result<(Submission, Metered), EngineError> {
         let judge = self.judge.load_full();
-        let assessment = judge.assess(&action);
+        let mut assessment = judge.assess(&action);
         let facts = around.facts(&action.tool);
-        let subject = Subject { action: &action, assessment: &assessment, itself: around.itself };
-        let (mut verdict, metering) = self.judged(&**judge, &subject, &facts, tab).await?;
+        let now = self.view(&**judge, &action, &assessment, around.itself, facts, tab).await?;
         // After a fallback the demands of the mode before it hold on: no agent gains anything by failing.
-        if let Some(before) = around.control.fell_back_from {
-            let facts = Facts { mode: before, ..facts };
-            let (floor, _) = self.judged(&**judge, &subject, &facts, tab).await?;
-            verdict = verdict.at_least(&floor);
+        let before = match around.control.fell_back_from {
+            Some(mode) => {
+                let facts = Facts { mode, ..facts };
+                Some(self.view(&**judge, &action, &assessment, around.itself, facts, tab).await?)
+            }
+            None => None,
+        };
+        let demanded = |action: &Action, assessment: &Assessment| {
+            let verdict = judge.judge(action, assessment, &now.facts());
+            match &before {
+                Some(before) => verdict.at_least(&judge.judge(action, assessment, &before.facts())),
+                None => verdict,
+            }
+        };
+        let mut verdict = demanded(&action, &assessment);
+        if let Some(plan) = judge.triage(&action, &assessment, &facts, &verdict) {
+            let agent = around.agent.to_owned();
+            // What people do not get to see is not for others either.
+            let shown = action.with_args(redacted(&action.args, &verdict.redact));
+            let question = TriageQuestion { agent, action: shown, assessment: assessment.clone(), verdict };
+            assessment.triage = Some(self.triage.ask(plan, &question, around.now).await);
+            // One more voice, and the strictest wins: it cannot get milder.
+            verdict = demanded(&action, &assessment);
         }
         let submission = Submission { digest: action.digest(), action, assessment, verdict };
-        Ok((submission, Metered(metering)))
+        Ok((submission.discreet(), Metered(now.metering)))
     }
 
-    /// What an action demands under these facts, with the meters that it takes to say so.
-    async fn judged(
+    /// Reads the meters that it takes to judge an action under these facts.
+    async fn view<'f>(
         &self,
         judge: &dyn Judge,
-        subject: &Subject<'_>,
-        facts: &Facts<'_>,
+        action: &Action,
+        assessment: &Assessment,
+        itself: Option<ActionId>,
+        facts: Facts<'f>,
         tab: &mut Tab,
-    ) -> Result<(Verdict, Metering), EngineError> {
-        let Subject { action, assessment, itself } = *subject;
-        let metering = judge.metering(action, assessment, facts);
+    ) -> Result<View<'f>, EngineError> {
+        let metering = judge.metering(action, assessment, &facts);
         let queries = metering.queries(&tab.charges, itself);
         let readings = if queries.is_empty() { Vec::new() } else { self.store.readings(queries).await? };
         let windows = metering.windows(&readings, &tab.charges);
         tab.readings.extend(readings);
-        let verdict = judge.judge(action, assessment, &Facts { windows: &windows, ..*facts });
-        Ok((verdict, metering))
+        Ok(View { facts, windows, metering })
     }
 
     /// What an action that failed adds to the meters of failures.

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use banksman_core::redact::is_redaction_path;
 use banksman_core::{Digest, EscalationStep, Mode, Quorum, Risk, Severity, Tier};
 use banksman_risk::{Assessor, Catalogue, RuleSet};
 use jiff::tz::TimeZone;
@@ -19,6 +20,7 @@ use crate::load::{PolicyError, Source};
 use crate::people::{self, AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
+use crate::triage::TriagePlan;
 use crate::window::Window;
 
 /// The policy of a new installation: everything is held.
@@ -39,6 +41,8 @@ pub struct Policy {
     pub(crate) windows: Vec<Window>,
     pub(crate) budgets: Vec<Budget>,
     pub(crate) zone: TimeZone,
+    pub(crate) triage: Option<TriagePlan>,
+    pub(crate) redact: Vec<String>,
     pub(crate) house: HousePolicy,
     assessor: Assessor,
     digest: Digest,
@@ -68,6 +72,8 @@ pub(crate) struct Effect {
     pub(crate) require_reason: bool,
     pub(crate) allow_remember: Option<AllowRemember>,
     pub(crate) message: Option<String>,
+    pub(crate) route: Option<String>,
+    pub(crate) redact: Vec<String>,
 }
 
 /// Time spans where nothing else is said, in seconds.
@@ -134,6 +140,8 @@ struct Draft {
     windows: Vec<Window>,
     budgets: Vec<Budget>,
     zone: Option<TimeZone>,
+    redact: Vec<String>,
+    triage: Option<TriagePlan>,
     /// Tests of windows, with their places: a window may be written after the rule, or in another file.
     window_tests: Vec<(String, PolicyError)>,
     enforcement: Option<Enforcement>,
@@ -168,6 +176,20 @@ impl Draft {
             })?;
             only_once(&mut self.zone, Some(zone), || {
                 source.error_at(name, "another file sets the time zone already")
+            })?;
+        }
+        for path in &file.redact {
+            if !is_redaction_path(&path.value) {
+                return Err(source.error_at(path, "is no path to arguments: write card or **.pin"));
+            }
+            self.redact.push(path.value.clone());
+        }
+        if let Some(triage) = &file.triage {
+            let condition = countable(source, triage.value.matches.as_ref())?;
+            let plan = TriagePlan::compile(&triage.value, condition)
+                .map_err(|problem| source.error_at(triage, problem))?;
+            only_once(&mut self.triage, Some(plan), || {
+                source.error_at(triage, "another file sets up triage already")
             })?;
         }
         for (name, window) in &file.windows {
@@ -332,6 +354,8 @@ impl Draft {
             require_reason: written.require_reason,
             allow_remember: written.allow_remember.clone(),
             message: written.message.clone(),
+            route: written.route.clone(),
+            redact: written.redact.clone(),
         };
         let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
         let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
@@ -396,6 +420,8 @@ impl Draft {
             windows: self.windows,
             budgets: self.budgets,
             zone: self.zone.unwrap_or(TimeZone::UTC),
+            triage: self.triage,
+            redact: self.redact,
             house: HousePolicy {
                 observes: self.enforcement == Some(Enforcement::Observe),
                 solo_operator: self.solo_operator,
@@ -408,11 +434,11 @@ impl Draft {
     }
 }
 
-/// The condition of what is counted. It cannot ask what counting shows.
+/// The condition of what is counted or looked at. It cannot ask what counting shows.
 fn countable(source: &Source, matches: Option<&Spanned<Match>>) -> Result<Condition, PolicyError> {
     let written = matches.map(|matches| &matches.value);
     if let Some(test) = written.and_then(|written| written.window.values().next()) {
-        return Err(source.error_at(test, "what a window counts cannot depend on a window"));
+        return Err(source.error_at(test, "this cannot depend on a window"));
     }
     Condition::compile(source, written, None)
 }
@@ -440,7 +466,7 @@ fn check_id(source: &Source, id: &Spanned<String>) -> Result<(), PolicyError> {
     if !clean {
         return Err(source.error_at(id, "an id is letters, digits, and . - _ / between them"));
     }
-    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults.", "budgets."]
+    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults.", "budgets.", "triage."]
         .iter()
         .any(|own| text.starts_with(own))
     {
@@ -459,6 +485,11 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
     if written.quorum.is_some_and(|count| (count as usize) < written.roles.len()) {
         let problem = "the quorum is smaller than the number of roles, each of which needs a person";
         return Err(source.error_at(demand, problem));
+    }
+    if let Some(path) = written.redact.iter().find(|path| !is_redaction_path(path)) {
+        return Err(
+            source.error_at(demand, format!("{path:?} is no path to arguments: write card or **.pin"))
+        );
     }
     if written.extra_people > 16 {
         return Err(source.error_at(demand, "extra_people is at most 16"));
@@ -480,5 +511,7 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         require_reason: written.require_reason,
         allow_remember: written.allow_remember.clone(),
         message: written.message.clone(),
+        route: written.route.clone(),
+        redact: written.redact.clone(),
     })
 }

@@ -12,6 +12,7 @@ use crate::glob::Glob;
 pub use crate::people::{Again, AllowRemember, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
 use crate::preset::Preset;
 pub use crate::span::Seconds;
+pub use crate::triage::{Model, Webhook};
 
 /// A whole file.
 #[derive(Debug, Deserialize)]
@@ -55,6 +56,12 @@ pub struct PolicyFile {
     /// What may be spent in a while, by name.
     #[serde(default)]
     pub budgets: BTreeMap<String, Spanned<Budget>>,
+    /// An evaluator outside that looks at actions before people do.
+    #[serde(default)]
+    pub triage: Option<Spanned<Triage>>,
+    /// Which arguments reviewers of any action do not get to see, by path: `card`, `customer.*`, `**.password`.
+    #[serde(default)]
+    pub redact: Vec<Spanned<String>>,
     /// Tools by exact name: the short form of rules that match nothing else.
     #[serde(default)]
     pub tools: BTreeMap<String, Spanned<Demand>>,
@@ -155,6 +162,30 @@ pub struct Budget {
     pub at_limit: Option<Tier>,
 }
 
+/// An evaluator outside that looks at actions before people do. One of `command`, `webhook` and `openai`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Triage {
+    /// A program and its arguments: the question on its standard input, the answer on its standard output.
+    #[serde(default)]
+    pub command: Option<Vec<String>>,
+    /// An address that the question is posted to.
+    #[serde(default)]
+    pub webhook: Option<Webhook>,
+    /// A model behind an address that speaks OpenAI's language.
+    #[serde(default)]
+    pub openai: Option<Model>,
+    /// How long it may take: 10 seconds unless said, two minutes at the most.
+    #[serde(default)]
+    pub timeout: Option<Seconds>,
+    /// Of which tiers: `approve` and `escalate` unless said.
+    #[serde(default)]
+    pub tiers: Option<Vec<Tier>>,
+    /// Which actions: all of these tiers, unless said.
+    #[serde(default, rename = "match")]
+    pub matches: Option<Spanned<Match>>,
+}
+
 /// A mode as a key of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(transparent)]
@@ -229,6 +260,12 @@ pub struct Rule {
     /// What reviewers are told.
     #[serde(default)]
     pub message: Option<String>,
+    /// Where people are told of it, by the name of a route.
+    #[serde(default)]
+    pub route: Option<String>,
+    /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
+    #[serde(default)]
+    pub redact: Vec<String>,
 }
 
 /// What is demanded, in a table.
@@ -259,6 +296,10 @@ pub struct Demand {
     pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.
     pub message: Option<String>,
+    /// Where people are told of it, by the name of a route.
+    pub route: Option<String>,
+    /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
+    pub redact: Vec<String>,
 }
 
 /// Which actions a rule is about.

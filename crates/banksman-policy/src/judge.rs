@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use banksman_core::{Action, Assessment, Quorum, Risk, Tier, Verdict, combine_chains};
+use banksman_core::{Action, Assessment, Quorum, Risk, Tier, Triage, Verdict, combine_chains};
 
 use crate::arguments::Answer;
 use crate::compile::{CompiledRule, Effect, Policy};
@@ -74,6 +74,7 @@ impl Policy {
                 note: Some("no rule names this tool".into()),
             });
         }
+        voices.extend(assessment.triage.as_ref().and_then(triage_voice));
         let risk = voices.iter().filter_map(|voice| voice.effect.risk).max().unwrap_or(Risk::None).max(found);
         self.add_floors(&mut voices, action, facts, risk);
         self.add_budgets(&mut voices, &question);
@@ -229,6 +230,9 @@ impl Policy {
             remember_limits: remember.unwrap_or_default(),
             escalation: if held { combine_chains(&chains) } else { Vec::new() },
             observed: held && tier != Tier::Block && self.house.observes,
+            messages: each_once(voices.iter().filter_map(|voice| voice.effect.message.as_ref())),
+            routes: each_once(voices.iter().filter_map(|voice| voice.effect.route.as_ref())),
+            redact: each_once(self.redact.iter().chain(voices.iter().flat_map(|voice| &voice.effect.redact))),
             approved_by_preset: (held && self.preset.approves()).then(|| self.preset.as_str().to_owned()),
         };
         let reasons = voices
@@ -242,6 +246,30 @@ impl Policy {
             .collect();
         Judgement { verdict, reasons, set_aside }
     }
+}
+
+fn each_once<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
+}
+
+/// What an evaluator outside said. One that did not answer counts as wanting a person to look.
+fn triage_voice(triage: &Triage) -> Option<Voice<'static>> {
+    let (source, tier, note) = match triage {
+        Triage { problem: Some(problem), .. } => {
+            ("triage.failed", Some(Tier::Approve), format!("the evaluator did not answer: {problem}"))
+        }
+        Triage { denied: true, .. } => ("triage.denied", Some(Tier::Block), "the evaluator denied it".into()),
+        Triage { tier: None, risk: None, .. } => return None,
+        Triage { tier, .. } => ("triage.raised", *tier, "the evaluator raised it".into()),
+    };
+    let effect = Effect { tier, risk: triage.risk, ..Effect::default() };
+    Some(Voice { source: source.into(), effect: Cow::Owned(effect), note: Some(note) })
 }
 
 fn rule_voice(rule: &CompiledRule, answer: Answer) -> Voice<'_> {

@@ -32,6 +32,7 @@ mod judge;
 mod people;
 mod preset;
 mod tinman;
+mod triage;
 
 pub use cases::CaseResult;
 pub use compile::{DEFAULT_POLICY, Policy};
@@ -41,4 +42,5 @@ pub use load::{Place, PolicyError, Source};
 pub use people::{AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 pub use preset::Preset;
 pub use tinman::matrix_tier;
+pub use triage::{Means, Model, TriagePlan, Webhook};
 pub use window::{Metering, Windows};

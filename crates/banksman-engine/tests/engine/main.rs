@@ -35,6 +35,7 @@ mod observing;
 mod time;
 
 mod resolutions;
+mod triage;
 mod waiting;
 
 mod windows;

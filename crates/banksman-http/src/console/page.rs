@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use banksman_core::Case;
+use banksman_core::redact::redacted;
 
 use super::session::Session;
 
@@ -144,7 +145,7 @@ fn card(session: &Session, case: &Case) -> String {
         agent = text(&case.agent),
         rule = text(&verdict.rule),
         needed = verdict.quorum.count(),
-        args = text(submission.action.args.as_str()),
+        args = text(redacted(&submission.action.args, &verdict.redact).as_str()),
         id = case.id,
         version = case.version,
         digest = submission.digest,

@@ -29,6 +29,7 @@ tools:
   run_tests: {risk: medium, tier: approve, allow_remember: {scopes: [exact, args, tool, all_sessions]}}
   pay: {risk: high, tier: approve, roles: [finance]}
   fire: {risk: high, tier: approve, require_reason: true}
+  charge_card: {risk: high, tier: approve, redact: [card, '**.pin', url], message: Is it theirs?}
   delete_customer: {risk: critical, tier: escalate}
   drop_database: {risk: critical, tier: block}
 ";

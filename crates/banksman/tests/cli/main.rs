@@ -23,3 +23,4 @@ mod refunds;
 mod server;
 mod stopping;
 mod token;
+mod triage;
