@@ -19,6 +19,7 @@ pub(crate) struct Condition {
     pub(crate) tool: Vec<Glob>,
     pub(crate) agent: Vec<Glob>,
     session: Vec<Glob>,
+    server: Vec<Glob>,
     kind: Vec<Kind>,
     risk: Option<Vec<Risk>>,
     finding: Vec<Glob>,
@@ -92,6 +93,7 @@ impl Condition {
             tool: written.tool.as_slice().to_vec(),
             agent: written.agent.as_slice().to_vec(),
             session: written.session.as_slice().to_vec(),
+            server: written.server.as_slice().to_vec(),
             kind: written.kind.as_slice().to_vec(),
             risk: written
                 .risk
@@ -130,6 +132,7 @@ impl Condition {
         let plain = fits(&self.tool, Some(&action.tool))
             && fits(&self.agent, Some(facts.agent))
             && fits(&self.session, action.session.as_deref())
+            && fits(&self.server, action.server.as_deref())
             && fits(&self.action_type, action.action_type.as_deref())
             && among(&self.kind, Some(action.kind))
             && among(&self.mode, Some(facts.mode))

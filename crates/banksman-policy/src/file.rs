@@ -324,6 +324,8 @@ pub struct Match {
     pub severity: OneOrMany<SeverityName>,
     /// The operating mode.
     pub mode: OneOrMany<Mode>,
+    /// The MCP server that the tool belongs to, by name or pattern.
+    pub server: OneOrMany<Glob>,
     /// What the tool's server says of the tool.
     pub annotations: Hints,
     /// What windows show, by name, with this action.

@@ -118,6 +118,8 @@ pub struct ContextView {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub preconditions: Option<CanonicalJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
 }
 
@@ -237,6 +239,7 @@ impl From<&Case> for ActionView {
                 args_schema: action.args_schema.clone(),
                 state_before: action.state_before.clone(),
                 preconditions: action.preconditions.clone(),
+                server: action.server.clone(),
                 annotations: action.annotations,
             },
             checkpoint: action.checkpoint.clone(),

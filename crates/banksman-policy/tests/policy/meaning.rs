@@ -212,6 +212,17 @@ fn what_a_server_says_of_a_tool_can_be_asked_for() {
 }
 
 #[test]
+fn a_rule_can_be_about_a_server() {
+    let text = "tools: {x: {tier: auto}}\nrules:\n- {id: far, match: {server: 'ext-*'}, tier: approve}\n";
+    let policy = policy(text);
+    let mut action = action("x", "{}");
+    for (server, tier) in [(None, Tier::Auto), (Some("ext-mail"), Tier::Approve), (Some("own"), Tier::Auto)] {
+        action.server = server.map(Into::into);
+        assert_eq!(judge(&policy, &action, &found(&[])).verdict.tier, tier, "{server:?}");
+    }
+}
+
+#[test]
 fn a_window_that_was_not_read_counts_against_the_action() {
     let text = "windows: {w: {count: proposals, over: 1h}}\ntools: {x: {tier: auto}}\nrules:\n- {id: busy, match: {tool: x, window: {w: {gt: 5}}}, tier: approve}\n- {id: lax, match: {tool: x, window: {w: {lt: 5}}}, accepts: [a.one]}\n";
     let policy = policy(text);
