@@ -11,7 +11,7 @@ use crate::condition::Condition;
 use crate::file::{Defaults, Demand, Match, ModeName, OneOrMany, PolicyFile, Rule, Seconds, SeverityName};
 use crate::glob::Glob;
 use crate::index::Index;
-use crate::load::{PolicyError, Source};
+use crate::load::{Place, PolicyError, Source};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
 
@@ -37,13 +37,14 @@ pub struct Policy {
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
     pub(crate) id: String,
+    pub(crate) place: Place,
     pub(crate) condition: Condition,
     pub(crate) accepts: Vec<Glob>,
     pub(crate) effect: Effect,
 }
 
 /// What something demands. What it does not say, it leaves to others.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub(crate) risk: Option<Risk>,
     pub(crate) tier: Option<Tier>,
@@ -176,9 +177,11 @@ impl Draft {
         let id = format!("tools.{tool}");
         self.claim_id(source, &id, demand)?;
         let matches = Match { tool: OneOrMany::One(Glob::new(tool)), ..Match::default() };
+        let matches = Spanned::new(matches, demand.referenced, demand.defined);
         let condition = Condition::compile(source, Some(&matches), None)?;
         let effect = effect(source, demand)?;
-        self.rules.push(CompiledRule { id, condition, accepts: Vec::new(), effect });
+        let place = source.place(demand.referenced);
+        self.rules.push(CompiledRule { id, place, condition, accepts: Vec::new(), effect });
         Ok(())
     }
 
@@ -186,8 +189,7 @@ impl Draft {
         let written = &rule.value;
         check_id(source, &written.id)?;
         self.claim_id(source, &written.id.value, &written.id)?;
-        let matches = written.matches.as_ref().map(|matches| &matches.value);
-        let condition = Condition::compile(source, matches, written.when.as_ref())?;
+        let condition = Condition::compile(source, written.matches.as_ref(), written.when.as_ref())?;
         if let Some(essential) = written.accepts.iter().find(|id| id.value.fits("unread.input")) {
             return Err(source.error_at(essential, "what could not be read cannot be accepted"));
         }
@@ -215,7 +217,8 @@ impl Draft {
         };
         let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
         let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
-        self.rules.push(CompiledRule { id: written.id.value.clone(), condition, accepts, effect });
+        let (id, place) = (written.id.value.clone(), source.place(written.id.referenced));
+        self.rules.push(CompiledRule { id, place, condition, accepts, effect });
         Ok(())
     }
 

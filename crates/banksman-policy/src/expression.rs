@@ -11,7 +11,17 @@ const VARIABLES: &[&str] = &["action", "args", "assessment", "agent", "facts", "
 
 /// A compiled expression.
 #[derive(Debug)]
-pub(crate) struct Expression(Program);
+pub(crate) struct Expression {
+    program: Program,
+    text: Box<str>,
+}
+
+/// Two expressions with the same words say the same.
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
+}
 
 impl Expression {
     /// Compiles an expression; the error says what is wrong with it.
@@ -21,12 +31,21 @@ impl Expression {
         if let Some(unknown) = references.variables().into_iter().find(|name| !VARIABLES.contains(name)) {
             return Err(format!("there is no {unknown:?}: an expression knows {}", VARIABLES.join(", ")));
         }
-        Ok(Self(program))
+        if references.variables().is_empty() {
+            // It asks about nothing, so what it says now it will always say.
+            match program.execute(&Context::default()) {
+                Ok(Value::Bool(true)) => {}
+                Ok(Value::Bool(false)) => return Err("can never match: the expression is never true".into()),
+                Ok(_) => return Err("the expression says neither true nor false".into()),
+                Err(error) => return Err(format!("the expression always fails: {error}")),
+            }
+        }
+        Ok(Self { program, text: text.trim().into() })
     }
 
     /// Whether it holds. One that fails, or says something else than yes or no, is unclear.
     pub(crate) fn ask(&self, scene: &Scene<'_>) -> Answer {
-        match self.0.execute(scene.context()) {
+        match self.program.execute(scene.context()) {
             Ok(Value::Bool(holds)) => Answer::of(holds),
             Ok(_) => Answer::Unclear("the expression says neither true nor false".into()),
             Err(error) => Answer::Unclear(error.to_string()),

@@ -1,10 +1,13 @@
 //! A policy as it is written. [`crate::Policy`] is what it compiles to.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use banksman_core::{Kind, Mode, Risk, Severity, Tier};
 use banksman_risk::RuleSet;
-use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{self, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_saphyr::Spanned;
 
 use crate::glob::Glob;
@@ -200,6 +203,28 @@ pub struct Match {
 /// `x` or `[x, y]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
+enum Listed<T> {
+    One(T),
+    Many(Vec<T>),
+}
+
+impl<T> TryFrom<Listed<T>> for OneOrMany<T> {
+    type Error = &'static str;
+
+    fn try_from(listed: Listed<T>) -> Result<Self, Self::Error> {
+        match listed {
+            Listed::One(one) => Ok(Self::One(one)),
+            Listed::Many(many) if many.is_empty() => {
+                Err("can never match: the list is empty; leave it out to match anything")
+            }
+            Listed::Many(many) => Ok(Self::Many(many)),
+        }
+    }
+}
+
+/// `x` or `[x, y]`; what is left out matches anything.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "Listed<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub enum OneOrMany<T> {
     /// Just one.
     One(T),
@@ -235,13 +260,63 @@ pub enum RiskRange {
 }
 
 /// What an argument has to be: a value, which it has to equal exactly and in type, or conditions.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(untagged)]
+#[derive(Debug, Clone)]
 pub enum ArgumentTest {
     /// Conditions, all of which have to hold.
     Conditions(Box<Conditions>),
     /// A value that it equals.
     Value(Literal),
+}
+
+/// By hand, so that a mistake in a condition is told where it is, and not as "none of both".
+impl<'de> Deserialize<'de> for ArgumentTest {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = ArgumentTest;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a value, or conditions such as {gt: 500}")
+            }
+
+            fn visit_bool<E: de::Error>(self, value: bool) -> Result<ArgumentTest, E> {
+                Ok(ArgumentTest::Value(Literal::Bool(value)))
+            }
+
+            fn visit_i64<E: de::Error>(self, value: i64) -> Result<ArgumentTest, E> {
+                Ok(ArgumentTest::Value(Literal::Whole(value)))
+            }
+
+            fn visit_u64<E: de::Error>(self, value: u64) -> Result<ArgumentTest, E> {
+                let whole = i64::try_from(value).map_err(|_| E::custom(format!("{value} is too large")))?;
+                self.visit_i64(whole)
+            }
+
+            fn visit_f64<E: de::Error>(self, value: f64) -> Result<ArgumentTest, E> {
+                Ok(ArgumentTest::Value(Literal::Decimal(value)))
+            }
+
+            fn visit_str<E: de::Error>(self, value: &str) -> Result<ArgumentTest, E> {
+                Ok(ArgumentTest::Value(Literal::Text(value.to_owned())))
+            }
+
+            fn visit_unit<E: de::Error>(self) -> Result<ArgumentTest, E> {
+                Ok(ArgumentTest::Value(Literal::Null(())))
+            }
+
+            fn visit_none<E: de::Error>(self) -> Result<ArgumentTest, E> {
+                self.visit_unit()
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<ArgumentTest, A::Error> {
+                Conditions::deserialize(MapAccessDeserializer::new(map))
+                    .map(|conditions| ArgumentTest::Conditions(Box::new(conditions)))
+            }
+        }
+
+        deserializer.deserialize_any(Reader)
+    }
 }
 
 /// A value as YAML has it. `true` and `"true"` are two values.

@@ -20,6 +20,12 @@ impl Glob {
         (!self.0.contains(['*', '?'])).then_some(&*self.0)
     }
 
+    /// Whether every name fits.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.0.chars().all(|c| c == '*')
+    }
+
     /// What comes before the first wildcard.
     #[must_use]
     pub fn prefix(&self) -> &str {
@@ -29,6 +35,10 @@ impl Glob {
     /// Whether a name fits. Linear in the product of the lengths at worst, without backtracking beyond one star.
     #[must_use]
     pub fn fits(&self, name: &str) -> bool {
+        self.matches(name, |_| true)
+    }
+
+    fn matches(&self, name: &str, is_one: impl Fn(char) -> bool) -> bool {
         let pattern: Vec<char> = self.0.chars().collect();
         let name: Vec<char> = name.chars().collect();
         let (mut p, mut n) = (0, 0);
@@ -39,11 +49,11 @@ impl Glob {
                     retry = Some((p, n));
                     p += 1;
                 }
-                Some('?') => {
+                Some('?') if is_one(c) => {
                     p += 1;
                     n += 1;
                 }
-                Some(&wanted) if wanted == c => {
+                Some(&wanted) if wanted == c && is_one(c) => {
                     p += 1;
                     n += 1;
                 }
@@ -61,10 +71,15 @@ impl Glob {
         pattern.iter().skip(p).all(|c| *c == '*')
     }
 
-    /// Whether every name that fits `other` fits this one too, as far as that can be told simply.
+    /// Whether every name that fits `other` surely fits this one too. Some that do are not seen.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        &*self.0 == "*" || self == other || other.exact().is_some_and(|name| self.fits(name))
+        // The other pattern as a text, whose wildcards only a star can take: what a star of ours takes in the
+        // pattern, it takes in every name that fits it. A `?` of ours takes one character, so it may take a `?`,
+        // but never a `*`.
+        let star = '\u{10FFFF}';
+        let opaque = other.0.replace('*', &star.to_string());
+        self.matches(&opaque, |c| c != star)
     }
 }
 
@@ -97,6 +112,20 @@ mod tests {
         }
         for (glob, name) in [("a*", "ba"), ("a?c", "ac"), ("a*c", "ab"), ("abc", "abcd"), ("*a", "b")] {
             assert!(!Glob::new(glob).fits(name), "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn one_pattern_covers_another_only_if_all_its_names_fit() {
+        for (glob, other) in
+            [("*", "a*"), ("a*", "ab*"), ("a?c", "abc"), ("a?", "a?"), ("*a*", "?a*b"), ("a*c", "a*b*c")]
+        {
+            assert!(Glob::new(glob).covers(&Glob::new(other)), "{glob} {other}");
+        }
+        for (glob, other) in
+            [("a?", "a*"), ("ab*", "a*"), ("a?c", "a*c"), ("?", "*"), ("*b", "*"), ("\u{10FFFF}", "*")]
+        {
+            assert!(!Glob::new(glob).covers(&Glob::new(other)), "{glob} {other}");
         }
     }
 

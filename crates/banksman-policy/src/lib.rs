@@ -22,11 +22,15 @@ mod condition;
 mod expression;
 mod glob;
 mod index;
+mod regex_reach;
+mod satisfiable;
 
 mod cases;
 mod facts;
 mod judge;
 mod preset;
+mod remarks;
+mod shadow;
 mod tinman;
 
 pub use cases::CaseResult;
@@ -35,4 +39,5 @@ pub use facts::Facts;
 pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};
 pub use preset::Preset;
+pub use remarks::Remark;
 pub use tinman::matrix_tier;

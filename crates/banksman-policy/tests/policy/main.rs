@@ -9,4 +9,5 @@
 mod docs;
 mod meaning;
 mod mistakes;
+mod remarks;
 mod strictness;

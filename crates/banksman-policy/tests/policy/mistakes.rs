@@ -20,6 +20,16 @@ fn mistakes_are_shown_where_they_are() {
         ("version: 1\ndefaults: {unknown_tool: {tier: auto}}\n", 2, 26, "held or blocked"),
         ("version: 1\ntools: {a: {tier: auto}, a: {tier: block}}\n", 2, 26, "a"),
         ("version: 1\nrules:\n- {id: 'a b'}\n", 3, 8, "id is"),
+        ("version: 1\nrules:\n- {id: a, match: {args: {x: {gtt: 10}}}}\n", 3, 30, "gtt"),
+        ("version: 1\nrules:\n- {id: a, match: {args: {x: {gt: many}}}}\n", 3, 34, "floating point"),
+        ("version: 1\nrules:\n- {id: a, match: {args: {x: {gt: 10, lt: 5}}}}\n", 3, 29, "can never match"),
+        ("version: 1\nrules:\n- {id: a, match: {args: {x: {regex: '\\b\\B'}}}}\n", 3, 29, "can never match"),
+        ("version: 1\nrules:\n- {id: a, match: {args: {/x: 1, x: 2}}}\n", 3, 36, "can never match"),
+        ("version: 1\nrules:\n- {id: a, match: {kind: []}}\n", 3, 25, "can never match"),
+        ("version: 1\nrules:\n- {id: a, match: {risk: []}}\n", 3, 18, "can never match"),
+        ("version: 1\nrules:\n- {id: a, match: {risk: '< none'}}\n", 3, 18, "no risk is"),
+        ("version: 1\nrules:\n- {id: a, when: '1 > 2'}\n", 3, 17, "can never match"),
+        ("version: 1\nrules:\n- {id: a, when: '1 + 2'}\n", 3, 17, "neither true nor false"),
     ] {
         let error = Policy::parse("p.yaml", text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         let shown = error.to_string();
