@@ -92,6 +92,12 @@ impl Policy {
         &self.assessor
     }
 
+    /// How many rules it has, the tools that it names included.
+    #[must_use]
+    pub fn rule_count(&self) -> usize {
+        self.rules.len()
+    }
+
     /// The digest of its text, for the audit log.
     #[must_use]
     pub fn digest(&self) -> Digest {

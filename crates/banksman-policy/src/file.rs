@@ -5,6 +5,7 @@ use std::fmt;
 
 use banksman_core::{Kind, Mode, Risk, Severity, Tier};
 use banksman_risk::RuleSet;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -15,10 +16,11 @@ use crate::preset::Preset;
 pub use crate::span::Seconds;
 
 /// A whole file.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PolicyFile {
     /// The version of the language: 1.
+    #[schemars(with = "u32", extend("const" = 1))]
     pub version: Spanned<u32>,
     /// A ready-made stance.
     #[serde(default)]
@@ -28,9 +30,11 @@ pub struct PolicyFile {
     pub defaults: Defaults,
     /// What a risk demands, whatever the tool.
     #[serde(default)]
+    #[schemars(schema_with = "keyed::<Risk, Demand>")]
     pub risks: BTreeMap<Risk, Spanned<Demand>>,
     /// What a severity demands, on top of Tinman's matrix.
     #[serde(default)]
+    #[schemars(schema_with = "keyed::<SeverityName, Demand>")]
     pub severities: BTreeMap<SeverityName, Spanned<Demand>>,
     /// Named time spans for holds, for rules to refer to by `ttl`.
     #[serde(default)]
@@ -40,9 +44,11 @@ pub struct PolicyFile {
     pub costs: Costs,
     /// Tools by exact name: the short form of rules that match nothing else.
     #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Demand>")]
     pub tools: BTreeMap<String, Spanned<Demand>>,
     /// The rules.
     #[serde(default)]
+    #[schemars(with = "Vec<Rule>")]
     pub rules: Vec<Spanned<Rule>>,
     /// What reading an action looks for: rules that are added, replaced, disabled.
     #[serde(default)]
@@ -50,12 +56,12 @@ pub struct PolicyFile {
 }
 
 /// A severity as a key of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct SeverityName(pub Severity);
 
 /// What holds where no rule says otherwise.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Defaults {
     /// How long a hold lasts: one hour unless said.
@@ -65,21 +71,23 @@ pub struct Defaults {
     /// How long an execution may take: 10 minutes unless said.
     pub lease: Option<Seconds>,
     /// What a tool demands that no rule names: high and approve unless said, and never milder than approve.
+    #[schemars(with = "Option<Demand>")]
     pub unknown_tool: Option<Spanned<Demand>>,
 }
 
 /// What actions may cost, by the agent's own estimate in US dollars.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Costs {
     /// Beyond this, a person sees it: 5 unless said.
     pub review_above_usd: Option<f64>,
     /// Beyond this, it never runs, by mode.
+    #[schemars(schema_with = "keyed::<ModeName, f64>")]
     pub limits_usd: BTreeMap<ModeName, f64>,
 }
 
 /// A mode as a key of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ModeName(pub Mode);
 
@@ -96,22 +104,26 @@ impl Ord for ModeName {
 }
 
 /// A rule: what it is about, and what it demands.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Its name, in verdicts, the audit log and error messages.
+    #[schemars(with = "String", extend("pattern" = "^[A-Za-z0-9._/-]{1,100}$"))]
     pub id: Spanned<String>,
     /// What it is for, for those who read the file.
     #[serde(default)]
     pub description: Option<String>,
     /// Which actions it is about; all conditions given have to hold.
     #[serde(default, rename = "match")]
+    #[schemars(with = "Option<Match>")]
     pub matches: Option<Spanned<Match>>,
     /// For the rest: a CEL expression over `action`, `args`, `assessment`, `agent`, `facts` and `now`.
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     pub when: Option<Spanned<String>>,
     /// Findings that are set aside for the actions it matches, by id.
     #[serde(default)]
+    #[schemars(with = "Vec<Glob>")]
     pub accepts: Vec<Spanned<Glob>>,
     /// At least this risky.
     #[serde(default)]
@@ -121,6 +133,7 @@ pub struct Rule {
     pub tier: Option<Tier>,
     /// How many different people have to approve.
     #[serde(default)]
+    #[schemars(range(min = 1, max = 16))]
     pub quorum: Option<u32>,
     /// One approval by a person of each of these roles.
     #[serde(default)]
@@ -130,6 +143,7 @@ pub struct Rule {
     pub timeout: Option<Seconds>,
     /// How long a hold lasts, by the name of a class.
     #[serde(default)]
+    #[schemars(with = "Option<String>")]
     pub ttl: Option<Spanned<String>>,
     /// How long an authorisation lasts before it lapses.
     #[serde(default)]
@@ -149,7 +163,7 @@ pub struct Rule {
 }
 
 /// What is demanded, in a table.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Demand {
     /// At least this risky.
@@ -157,6 +171,7 @@ pub struct Demand {
     /// At least this tier.
     pub tier: Option<Tier>,
     /// How many different people have to approve.
+    #[schemars(range(min = 1, max = 16))]
     pub quorum: Option<u32>,
     /// One approval by a person of each of these roles.
     pub roles: Vec<String>,
@@ -175,7 +190,7 @@ pub struct Demand {
 }
 
 /// Which actions a rule is about.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Match {
     /// The tool, by name or pattern.
@@ -197,15 +212,16 @@ pub struct Match {
     /// The operating mode.
     pub mode: OneOrMany<Mode>,
     /// Arguments, by path: `amount`, `customer.id`, or a JSON pointer.
+    #[schemars(with = "BTreeMap<String, ArgumentTest>")]
     pub args: BTreeMap<String, Spanned<ArgumentTest>>,
 }
 
 /// `x` or `[x, y]`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Listed<T> {
     One(T),
-    Many(Vec<T>),
+    Many(#[schemars(length(min = 1))] Vec<T>),
 }
 
 impl<T> TryFrom<Listed<T>> for OneOrMany<T> {
@@ -223,7 +239,7 @@ impl<T> TryFrom<Listed<T>> for OneOrMany<T> {
 }
 
 /// `x` or `[x, y]`; what is left out matches anything.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(try_from = "Listed<T>", bound(deserialize = "T: Deserialize<'de>"))]
 pub enum OneOrMany<T> {
     /// Just one.
@@ -250,17 +266,18 @@ impl<T> OneOrMany<T> {
 }
 
 /// A set of risks.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum RiskRange {
     /// Any of these.
-    Some(Vec<Risk>),
+    Some(#[schemars(length(min = 1))] Vec<Risk>),
     /// `high`, `">= medium"`, `"< high"`.
-    Written(String),
+    Written(#[schemars(regex(pattern = "^ *(=|==|>=|>|<=|<)? *(none|low|medium|high|critical) *$"))] String),
 }
 
 /// What an argument has to be: a value, which it has to equal exactly and in type, or conditions.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, JsonSchema)]
+#[schemars(untagged)]
 pub enum ArgumentTest {
     /// Conditions, all of which have to hold.
     Conditions(Box<Conditions>),
@@ -320,7 +337,7 @@ impl<'de> Deserialize<'de> for ArgumentTest {
 }
 
 /// A value as YAML has it. `true` and `"true"` are two values.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Literal {
     /// `true`, `false`
@@ -336,7 +353,8 @@ pub enum Literal {
 }
 
 /// Conditions on an argument.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
+#[schemars(extend("minProperties" = 1))]
 #[serde(deny_unknown_fields, default)]
 pub struct Conditions {
     /// Is this value, exactly and in type.
@@ -345,6 +363,7 @@ pub struct Conditions {
     pub not: Option<Literal>,
     /// Is one of these values.
     #[serde(rename = "in")]
+    #[schemars(length(min = 1))]
     pub one_of: Option<Vec<Literal>>,
     /// Is none of these values.
     pub not_in: Option<Vec<Literal>>,
@@ -366,4 +385,13 @@ pub struct Conditions {
     pub present: Option<bool>,
     /// Means yes (`true`: true, "true", "yes", "on", "1", 1) or does not (`false`), however it is spelled.
     pub truthy: Option<bool>,
+}
+
+/// A table whose keys are names of something.
+fn keyed<K: JsonSchema, V: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    json_schema!({
+        "type": "object",
+        "propertyNames": generator.subschema_for::<K>(),
+        "additionalProperties": generator.subschema_for::<V>(),
+    })
 }

@@ -2,11 +2,12 @@
 
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 /// A name in which `*` stands for any number of characters and `?` for one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glob(Box<str>);
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+pub struct Glob(#[schemars(length(min = 1))] Box<str>);
 
 impl Glob {
     /// A pattern from its text.

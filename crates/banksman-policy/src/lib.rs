@@ -30,6 +30,7 @@ mod facts;
 mod judge;
 mod preset;
 mod remarks;
+mod schema;
 mod shadow;
 mod tinman;
 
@@ -40,4 +41,5 @@ pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};
 pub use preset::Preset;
 pub use remarks::Remark;
+pub use schema::Document;
 pub use tinman::matrix_tier;

@@ -2,7 +2,7 @@
 
 use banksman_policy::{Policy, Source};
 
-fn examples() -> Vec<(usize, String)> {
+pub(crate) fn examples() -> Vec<(usize, String)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
     let text = std::fs::read_to_string(path).unwrap();
     let mut found = Vec::new();

@@ -10,4 +10,5 @@ mod docs;
 mod meaning;
 mod mistakes;
 mod remarks;
+mod schema;
 mod strictness;

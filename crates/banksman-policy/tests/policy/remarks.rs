@@ -246,7 +246,7 @@ fn judged(policy: &Policy, action: &Action, level: Option<Risk>, mode: Mode) -> 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(120))]
 
     #[test]
     fn without_the_rules_that_change_nothing_nothing_changes(
