@@ -32,6 +32,7 @@ mod preset;
 mod remarks;
 mod schema;
 mod shadow;
+mod templates;
 mod tinman;
 
 pub use cases::CaseResult;
@@ -42,4 +43,5 @@ pub use load::{Place, PolicyError, Source};
 pub use preset::Preset;
 pub use remarks::Remark;
 pub use schema::Document;
+pub use templates::Template;
 pub use tinman::matrix_tier;

@@ -12,3 +12,4 @@ mod mistakes;
 mod remarks;
 mod schema;
 mod strictness;
+mod templates;

@@ -2,6 +2,8 @@
 
 mod check;
 mod explain;
+mod init;
+mod schema;
 mod test;
 
 use std::path::PathBuf;
@@ -27,6 +29,10 @@ enum PolicyCommand {
     Explain(explain::Args),
     /// Run the cases beside a policy
     Test(test::Args),
+    /// Write a policy to start from
+    Init(init::Args),
+    /// Print the JSON Schema of policies, for editors
+    Schema(schema::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -41,6 +47,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         PolicyCommand::Check(args) => check::run(args, context),
         PolicyCommand::Explain(args) => explain::run(args, context),
         PolicyCommand::Test(args) => test::run(args, context),
+        PolicyCommand::Init(args) => init::run(args, context),
+        PolicyCommand::Schema(args) => schema::run(args, context),
     }
 }
 
