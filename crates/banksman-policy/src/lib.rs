@@ -27,6 +27,7 @@ mod satisfiable;
 
 mod cases;
 mod facts;
+mod import;
 mod judge;
 mod preset;
 mod remarks;
@@ -38,6 +39,7 @@ mod tinman;
 pub use cases::CaseResult;
 pub use compile::{DEFAULT_POLICY, Policy};
 pub use facts::Facts;
+pub use import::Imported;
 pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};
 pub use preset::Preset;

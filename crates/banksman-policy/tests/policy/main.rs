@@ -7,6 +7,7 @@
 )]
 
 mod docs;
+mod import;
 mod meaning;
 mod mistakes;
 mod remarks;

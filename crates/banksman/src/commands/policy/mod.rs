@@ -2,6 +2,7 @@
 
 mod check;
 mod explain;
+mod import;
 mod init;
 mod schema;
 mod test;
@@ -31,6 +32,8 @@ enum PolicyCommand {
     Test(test::Args),
     /// Write a policy to start from
     Init(init::Args),
+    /// Turn another system's rules into a policy
+    Import(import::Args),
     /// Print the JSON Schema of policies, for editors
     Schema(schema::Args),
 }
@@ -48,6 +51,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         PolicyCommand::Explain(args) => explain::run(args, context),
         PolicyCommand::Test(args) => test::run(args, context),
         PolicyCommand::Init(args) => init::run(args, context),
+        PolicyCommand::Import(args) => import::run(args, context),
         PolicyCommand::Schema(args) => schema::run(args, context),
     }
 }
