@@ -26,11 +26,13 @@ mod regex_reach;
 mod satisfiable;
 
 mod cases;
+mod diff;
 mod facts;
 mod import;
 mod judge;
 mod preset;
 mod remarks;
+mod replay;
 mod schema;
 mod shadow;
 mod templates;
@@ -38,12 +40,14 @@ mod tinman;
 
 pub use cases::CaseResult;
 pub use compile::{DEFAULT_POLICY, Policy};
+pub use diff::{Difference, Effect, differences};
 pub use facts::Facts;
 pub use import::Imported;
 pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};
 pub use preset::Preset;
 pub use remarks::Remark;
+pub use replay::{Contradiction, HumanAnswer, Replay, Replayed};
 pub use schema::Document;
 pub use templates::Template;
 pub use tinman::matrix_tier;

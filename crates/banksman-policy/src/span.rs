@@ -47,7 +47,7 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
-fn parse(text: &str) -> Option<u64> {
+pub(crate) fn parse(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match text.get(digits.len()..)? {
         "" | "s" => 1,

@@ -1,9 +1,11 @@
 //! `banksman policy`: everything that is done with a policy. One file per command.
 
 mod check;
+mod diff;
 mod explain;
 mod import;
 mod init;
+mod replay;
 mod schema;
 mod test;
 
@@ -30,6 +32,10 @@ enum PolicyCommand {
     Explain(explain::Args),
     /// Run the cases beside a policy
     Test(test::Args),
+    /// Say what changed between two policies, and which way
+    Diff(diff::Args),
+    /// Judge what the server has recorded by a changed policy
+    Replay(replay::Args),
     /// Write a policy to start from
     Init(init::Args),
     /// Turn another system's rules into a policy
@@ -50,6 +56,8 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         PolicyCommand::Check(args) => check::run(args, context),
         PolicyCommand::Explain(args) => explain::run(args, context),
         PolicyCommand::Test(args) => test::run(args, context),
+        PolicyCommand::Diff(args) => diff::run(args, context),
+        PolicyCommand::Replay(args) => replay::run(args, context),
         PolicyCommand::Init(args) => init::run(args, context),
         PolicyCommand::Import(args) => import::run(args, context),
         PolicyCommand::Schema(args) => schema::run(args, context),

@@ -1,0 +1,262 @@
+//! `banksman policy replay`: a changed policy against what the server has recorded.
+
+use std::io::{IsTerminal, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use banksman_client::ActionsQuery;
+use banksman_core::wire::ActionView;
+use banksman_core::{Action, Decision, Mode, Tier};
+use banksman_policy::{Contradiction, Facts, HumanAnswer, Policy, Replay, Replayed};
+
+use crate::context::Context;
+use crate::display::Tone;
+use crate::exit::{Exit, stop};
+use crate::folder::read_policy;
+use crate::span::{When, to_the_second};
+use crate::table::{Cell, Column, Table, TooWide};
+
+/// How many actions are asked for at a time: what is held in memory, whatever the length of history.
+const PAGE: u32 = 500;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The changed policy: a file, or a folder of them
+    #[arg(long, value_name = "PATH", env = "BANKSMAN_POLICY")]
+    policy: Option<PathBuf>,
+    /// Only what was proposed since then: a time such as 2026-11-15T10:00:00Z, or how long ago, such as 7d
+    #[arg(long, value_name = "WHEN", value_parser = When::parse)]
+    since: Option<When>,
+    /// As if in this mode (default: the server's)
+    #[arg(long)]
+    mode: Option<Mode>,
+    /// Judge by what was found then, instead of reading each action again
+    #[arg(long)]
+    recorded_findings: bool,
+    /// How many changed verdicts, and how many contradictions, to show
+    #[arg(long, value_name = "COUNT", default_value_t = 50)]
+    limit: usize,
+    /// Fail if a person is contradicted, for a check before a merge
+    #[arg(long)]
+    fail_if_contradicted: bool,
+    /// Show everything, however long
+    #[arg(long)]
+    wide: bool,
+}
+
+pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
+    let Some(path) = &args.policy else {
+        return Err(stop(Exit::Usage, "which policy is to be tried? Name it with --policy PATH"));
+    };
+    let policy = read_policy(path)?;
+    let replay = replay(args, &policy, context)?;
+    if context.globals.json {
+        context.print_json(&json(&replay))?;
+    } else {
+        let too_wide = if args.wide { TooWide::GoOn } else { TooWide::Cut };
+        context.print(&text(&replay, too_wide, context))?;
+    }
+    let contradicted = replay.contradicting() > 0 && args.fail_if_contradicted;
+    Ok(if contradicted { Exit::Failure } else { Exit::Done }.into())
+}
+
+fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Replay> {
+    let client = context.client()?;
+    let mode = match args.mode {
+        Some(mode) => mode,
+        None => client.mode()?.mode,
+    };
+    let since = args.since.map(|when| when.from(context.now));
+    let mut replay = Replay::new(args.limit);
+    let mut query = ActionsQuery { limit: Some(PAGE), ..ActionsQuery::default() };
+    loop {
+        // Newest first, so that the first one that is too old is the end.
+        let page = client.actions(&query)?;
+        let recent = page.items.iter().take_while(|view| since.is_none_or(|since| view.created_at >= since));
+        let mut count = 0;
+        for view in recent {
+            replay.add(again(view, policy, mode, args.recorded_findings));
+            count += 1;
+        }
+        progress(replay.total());
+        if count < page.items.len() || page.next_cursor.is_none() {
+            break;
+        }
+        query.cursor = page.next_cursor;
+    }
+    clear_progress();
+    Ok(replay)
+}
+
+/// An action of the past, judged again.
+fn again(view: &ActionView, policy: &Policy, mode: Mode, recorded_findings: bool) -> Replayed {
+    let action = action_of(view);
+    let fresh = (!recorded_findings).then(|| policy.assessor().assess(&action));
+    let facts = Facts { now: view.created_at, mode, agent: &view.agent };
+    let judged = policy.judge(&action, fresh.as_ref().unwrap_or(&view.assessment), &facts);
+    Replayed {
+        id: view.id,
+        at: view.created_at,
+        agent: view.agent.clone(),
+        tool: view.tool.clone(),
+        before: view.verdict.clone(),
+        after: judged.verdict,
+        human: human(view),
+    }
+}
+
+/// The action as far as policy asks about it.
+fn action_of(view: &ActionView) -> Action {
+    let said = &view.context;
+    let mut action = Action::bare(view.tool.as_str(), view.kind, view.args.clone());
+    action.description.clone_from(&said.description);
+    action.session.clone_from(&said.session);
+    action.thread.clone_from(&said.thread);
+    action.task.clone_from(&said.task);
+    action.action_type.clone_from(&said.action_type);
+    action.predicted_severity = said.predicted_severity;
+    action.estimate.cost_usd = said.estimated_cost_usd;
+    action.estimate.duration_ms = said.estimated_duration_ms;
+    action.affected_systems.clone_from(&said.affected_systems);
+    action.reversible = said.reversible;
+    action.annotations = said.annotations;
+    action
+}
+
+/// What a person said last, if anyone said something that counts.
+fn human(view: &ActionView) -> Option<HumanAnswer> {
+    let last = view.votes.last()?;
+    let approved = match last.decision {
+        Decision::Approve | Decision::Modify => true,
+        Decision::Deny | Decision::Respond => false,
+    };
+    Some(HumanAnswer { by: last.by.clone(), approved })
+}
+
+/// Tells a person who waits how far it is; programs and files are not told.
+fn progress(done: u64) {
+    let mut out = std::io::stderr();
+    if out.is_terminal() && done > 0 {
+        let _ = write!(out, "\r{done} actions judged again ...");
+    }
+}
+
+fn clear_progress() {
+    let mut out = std::io::stderr();
+    if out.is_terminal() {
+        let _ = write!(out, "\r\u{1b}[K");
+    }
+}
+
+fn json(replay: &Replay) -> serde_json::Value {
+    let counts: serde_json::Map<String, serde_json::Value> = Tier::ALL
+        .iter()
+        .map(|before| {
+            let row: serde_json::Map<String, serde_json::Value> = Tier::ALL
+                .iter()
+                .map(|after| (after.to_string(), replay.count(*before, *after).into()))
+                .collect();
+            (before.to_string(), row.into())
+        })
+        .collect();
+    let item = |replayed: &Replayed| {
+        serde_json::json!({
+            "id": replayed.id,
+            "at": replayed.at,
+            "agent": replayed.agent,
+            "tool": replayed.tool,
+            "before": replayed.before,
+            "after": replayed.after,
+            "by": replayed.human.as_ref().map(|human| &human.by),
+            "contradiction": replayed.contradiction().map(Contradiction::as_str),
+        })
+    };
+    serde_json::json!({
+        "actions": replay.total(),
+        "changed": replay.changed(),
+        "contradicting": replay.contradicting(),
+        "counts": counts,
+        "changes": replay.kept_changed().map(item).collect::<Vec<_>>(),
+        "contradictions": replay.kept_contradicting().map(item).collect::<Vec<_>>(),
+    })
+}
+
+fn text(replay: &Replay, too_wide: TooWide, context: &Context) -> String {
+    let mut out = counts(replay).render(context.screen, TooWide::GoOn);
+    out.push_str(&format!(
+        "{} actions judged again: {} would be judged otherwise, {} against what a person said.\n",
+        replay.total(),
+        replay.changed(),
+        replay.contradicting()
+    ));
+    for (heading, count, kept) in [
+        (
+            "Against what a person said",
+            replay.contradicting(),
+            replay.kept_contradicting().collect::<Vec<_>>(),
+        ),
+        ("Judged otherwise", replay.changed(), replay.kept_changed().collect()),
+    ] {
+        if kept.is_empty() {
+            continue;
+        }
+        out.push_str(&format!("\n{heading}:\n"));
+        out.push_str(&list(&kept).render(context.screen, too_wide));
+        let more = count.saturating_sub(kept.len() as u64);
+        if more > 0 {
+            out.push_str(&format!("... and {more} more: raise --limit to see them\n"));
+        }
+    }
+    out
+}
+
+/// Tiers then, by row, and tiers now, by column.
+fn counts(replay: &Replay) -> Table {
+    let headings = ["THEN \\ NOW", "auto", "notify", "approve", "escalate", "block"];
+    let mut table = Table::new(headings.map(|heading| Column { heading, most: 12 }).into());
+    for before in Tier::ALL {
+        let mut row = vec![Cell::new(before.as_str())];
+        row.extend(Tier::ALL.iter().map(|after| match replay.count(*before, *after) {
+            0 => Cell::toned(".", Tone::Faint),
+            count if after < before => Cell::toned(&count.to_string(), Tone::Alarm),
+            count if after > before => Cell::toned(&count.to_string(), Tone::Warning),
+            count => Cell::new(&count.to_string()),
+        }));
+        table.row(row);
+    }
+    table
+}
+
+fn list(replayed: &[&Replayed]) -> Table {
+    let mut table = Table::new(vec![
+        Column { heading: "ID", most: 30 },
+        Column { heading: "PROPOSED", most: 20 },
+        Column { heading: "AGENT", most: 12 },
+        Column { heading: "TOOL", most: 20 },
+        Column { heading: "THEN", most: 8 },
+        Column { heading: "NOW", most: 8 },
+        Column { heading: "BY", most: 60 },
+    ]);
+    for one in replayed {
+        let by = match (one.contradiction(), &one.human) {
+            (Some(Contradiction::LetsThroughDenied), Some(human)) => {
+                format!("{}, which {} denied", one.after.rule, human.by)
+            }
+            (Some(Contradiction::BlocksApproved), Some(human)) => {
+                format!("{}, which {} approved", one.after.rule, human.by)
+            }
+            _ => one.after.rule.clone(),
+        };
+        let tone = if one.after.tier < one.before.tier { Tone::Alarm } else { Tone::Warning };
+        table.row(vec![
+            Cell::new(&one.id.to_string()),
+            Cell::new(&to_the_second(one.at)),
+            Cell::new(&one.agent),
+            Cell::new(&one.tool),
+            Cell::new(one.before.tier.as_str()),
+            Cell::toned(one.after.tier.as_str(), tone),
+            Cell::new(&by),
+        ]);
+    }
+    table
+}
