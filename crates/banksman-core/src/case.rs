@@ -347,4 +347,20 @@ impl Status {
     pub fn is_resolved(self) -> bool {
         self != Self::Pending
     }
+
+    /// Whether it has ended without ever having run, and never will: what it would have used up is free again.
+    #[must_use]
+    pub fn never_ran(self) -> bool {
+        match self {
+            Self::Blocked | Self::Denied | Self::Expired | Self::Cancelled | Self::Lapsed | Self::Revoked => {
+                true
+            }
+            Self::Pending
+            | Self::Authorised
+            | Self::Executing
+            | Self::Succeeded
+            | Self::Failed
+            | Self::Unknown => false,
+        }
+    }
 }

@@ -23,6 +23,8 @@ mod freeze;
 mod grant;
 mod mode;
 
+pub mod meter;
+
 mod case;
 mod lifecycle;
 mod refusal;

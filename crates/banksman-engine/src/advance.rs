@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use banksman_core::meter::{Charge, Reading};
 use banksman_core::{ActionId, Case, Effect, Moment, Principal, Refusal, Status, Timestamp, Transition};
 use banksman_store::{AdvancedCase, Commit, CommitError, Conflict, Control, ControlChange, NoticeRow};
 
@@ -9,7 +10,7 @@ use crate::{Engine, EngineError};
 
 /// How often to try against others before giving up. Each failure means that another commit went through, so
 /// only a store that lies keeps this busy.
-const TRIES: usize = 1000;
+pub(crate) const TRIES: usize = 1000;
 
 /// What a verb wants to commit: the transition, and what goes with it.
 pub(crate) struct Plan {
@@ -17,13 +18,25 @@ pub(crate) struct Plan {
     pub(crate) new_submission: bool,
     /// The moment by which it has to be committed, if it has to be.
     pub(crate) before: Option<Timestamp>,
+    /// What meters have to show still.
+    pub(crate) readings: Vec<Reading>,
+    /// What it adds to meters.
+    pub(crate) charges: Vec<Charge>,
     pub(crate) control: Vec<ControlChange>,
     pub(crate) events: Vec<banksman_core::audit::Event>,
 }
 
 impl From<Transition> for Plan {
     fn from(transition: Transition) -> Self {
-        Self { transition, new_submission: false, before: None, control: Vec::new(), events: Vec::new() }
+        Self {
+            transition,
+            new_submission: false,
+            before: None,
+            readings: Vec::new(),
+            charges: Vec::new(),
+            control: Vec::new(),
+            events: Vec::new(),
+        }
     }
 }
 
@@ -111,6 +124,7 @@ impl Engine {
                 Ok(case) => return Ok(case),
                 Err(CommitError::Conflict(Conflict::ControlMoved)) => self.reload_control().await?,
                 Err(CommitError::Conflict(Conflict::TooLate(_))) => return Err(too_late(&case)),
+                Err(CommitError::Conflict(Conflict::MetersMoved)) => return Err(EngineError::Overtaken),
                 // Only an edit can make an action the same as another.
                 Err(CommitError::Conflict(Conflict::Joinable(other))) => {
                     return Err(EngineError::InvalidArgs(format!(
@@ -140,7 +154,7 @@ impl Engine {
         plan: Plan,
         control_epoch: Option<u64>,
     ) -> Result<Arc<Case>, CommitError> {
-        let Plan { transition, new_submission, before, control, events: more } = plan;
+        let Plan { transition, new_submission, before, readings, charges, control, events: more } = plan;
         let was_pending = from.status() == Status::Pending;
         let case = Arc::new(transition.case);
         let notices = notices(&case, &transition.effects, transition.event.at);
@@ -151,6 +165,8 @@ impl Engine {
         let commit = Commit {
             control_epoch,
             advanced: vec![AdvancedCase { case: Arc::clone(&case), was_pending, before, new_submission }],
+            readings,
+            charges,
             control,
             events,
             notices,

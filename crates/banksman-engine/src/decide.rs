@@ -1,20 +1,17 @@
-//! Decide: a person approves, denies, edits or responds.
+//! Decide: a person approves, denies or responds. Edits are next door.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{
-    ActionId, Actor, Ballot, Case, Command, Decision, Edit, Effect, Grant, GrantId, GrantMatch, GrantReach,
+    ActionId, Actor, Ballot, Case, Command, Decision, Effect, Grant, GrantId, GrantMatch, GrantReach,
     Principal, Refusal, Remember, step,
 };
-use banksman_policy::Facts;
 use banksman_store::ControlChange;
 
 use crate::advance::{House, Plan, Scene};
-use crate::propose::check_args;
 use crate::{Engine, EngineError, ids};
 
 /// The longest that an approval may be remembered.
@@ -47,54 +44,13 @@ impl Engine {
             message,
             remember: remember.is_some(),
         };
-        self.advance(id, Some(reviewer), House::Guarded, |scene| match decision {
-            Decision::Modify => self.plan_edit(scene, &ballot, args.as_ref()),
-            Decision::Approve | Decision::Deny | Decision::Respond => {
-                plan_decision(scene, ballot.clone(), remember.as_ref())
-            }
+        if decision == Decision::Modify {
+            return self.edit(reviewer, id, &ballot, args.as_ref()).await;
+        }
+        self.advance(id, Some(reviewer), House::Guarded, |scene| {
+            plan_decision(scene, ballot.clone(), remember.as_ref())
         })
         .await
-    }
-
-    /// An edit is a new proposal by another hand: validated, assessed and judged like one, and never judged more
-    /// mildly than what it replaces.
-    fn plan_edit(
-        &self,
-        scene: &Scene<'_>,
-        ballot: &Ballot,
-        args: Option<&CanonicalJson>,
-    ) -> Result<Plan, EngineError> {
-        // A stale or late edit is refused as such before its arguments are looked at.
-        let current = Arc::clone(&scene.case.submission);
-        let probe = Edit { ballot: ballot.clone(), submission: Arc::clone(&current) };
-        let probed = step(scene.case, Command::Edit(probe), &scene.moment());
-        probed.map_err(|refusal| scene.refuse(refusal))?;
-
-        let args = args.ok_or_else(|| EngineError::InvalidArgs("to modify, give args".into()))?;
-        match args.to_json() {
-            Ok(Json::Object(_)) => {}
-            Ok(other) => {
-                return Err(EngineError::InvalidArgs(format!(
-                    "expected an object, got {}",
-                    other.kind_name()
-                )));
-            }
-            Err(error) => return Err(EngineError::InvalidArgs(error.to_string())),
-        }
-        if *args == current.action.args {
-            return Err(EngineError::InvalidArgs("the arguments are unchanged: approve instead".into()));
-        }
-        let action = current.action.with_args(args.clone());
-        if let Some(problem) = check_args(&action) {
-            return Err(EngineError::InvalidArgs(problem));
-        }
-        let facts = Facts { now: scene.now, mode: scene.control.mode, agent: &scene.case.agent };
-        let mut submission = self.consider(action, &facts);
-        submission.verdict = submission.verdict.at_least(&current.verdict);
-        let edit = Edit { ballot: ballot.clone(), submission: Arc::new(submission) };
-        let transition = step(scene.case, Command::Edit(edit), &scene.moment())
-            .map_err(|refusal| scene.refuse(refusal))?;
-        Ok(Plan { new_submission: true, ..Plan::from(transition).in_time(scene) })
     }
 }
 

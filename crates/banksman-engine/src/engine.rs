@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use banksman_core::{Action, Case, Submission};
-use banksman_policy::Facts;
+use banksman_core::Case;
 use banksman_store::{Control, PendingLimits, Store};
 use tokio::sync::watch;
 
@@ -110,14 +109,6 @@ impl Engine {
         self.control
             .rcu(|known| if known.epoch > control.epoch { Control::clone(known) } else { control.clone() });
         Ok(())
-    }
-
-    /// Assesses and judges an action.
-    pub(crate) fn consider(&self, action: Action, facts: &Facts<'_>) -> Submission {
-        let judge = self.judge.load();
-        let assessment = judge.assess(&action);
-        let verdict = judge.judge(&action, &assessment, facts);
-        Submission { digest: action.digest(), action, assessment, verdict }
     }
 
     /// Makes a commit known: to memory, to those who wait, and to the workers.

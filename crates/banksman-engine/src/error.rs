@@ -41,6 +41,9 @@ pub enum EngineError {
         /// What it is now.
         current: Digest,
     },
+    /// What an edit was judged by has changed since. Never seen outside: it is judged again.
+    #[error("what the edit was judged by has changed")]
+    Overtaken,
     /// A change of mode that skips a step.
     #[error(transparent)]
     IllegalModeChange(#[from] IllegalModeChangeError),

@@ -17,6 +17,7 @@ mod policy;
 mod credentials;
 
 mod admission;
+mod consider;
 mod propose;
 mod propose_batch;
 mod read;
@@ -25,6 +26,7 @@ mod wait;
 mod advance;
 mod decide;
 mod decide_batch;
+mod edit;
 
 mod cancel;
 mod claim;

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use banksman_core::{Action, Assessment, Digest, Verdict};
-use banksman_policy::{Facts, Policy};
+use banksman_core::meter::Charge;
+use banksman_core::{Action, ActionId, Assessment, Digest, Verdict};
+use banksman_policy::{Facts, Metering, Policy};
 
 /// Assesses and judges actions. Values in, values out.
 ///
@@ -17,6 +18,24 @@ pub trait Judge: Send + Sync + 'static {
 
     /// The digest of the policy's text, for the audit log.
     fn digest(&self) -> Digest;
+
+    /// Which meters have to be read before it can say what the action demands.
+    fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
+        let _ = (action, assessment, facts);
+        Metering::default()
+    }
+
+    /// What the action adds to meters by having failed.
+    fn failure(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        id: ActionId,
+    ) -> Vec<Charge> {
+        let _ = (action, assessment, facts, id);
+        Vec::new()
+    }
 }
 
 /// Shared, so that whoever loads a policy can keep it.
@@ -32,6 +51,20 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
     fn digest(&self) -> Digest {
         self.as_ref().digest()
     }
+
+    fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
+        self.as_ref().metering(action, assessment, facts)
+    }
+
+    fn failure(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        id: ActionId,
+    ) -> Vec<Charge> {
+        self.as_ref().failure(action, assessment, facts, id)
+    }
 }
 
 impl Judge for Policy {
@@ -45,5 +78,19 @@ impl Judge for Policy {
 
     fn digest(&self) -> Digest {
         Policy::digest(self)
+    }
+
+    fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
+        Policy::metering(self, action, assessment, facts)
+    }
+
+    fn failure(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        id: ActionId,
+    ) -> Vec<Charge> {
+        Policy::failure(self, action, assessment, facts, id)
     }
 }

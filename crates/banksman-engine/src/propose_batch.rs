@@ -9,6 +9,7 @@ use banksman_store::{BatchRecord, Commit, CommitError, Conflict};
 
 use crate::admission::Scope;
 use crate::advance::notices;
+use crate::consider::Tab;
 use crate::propose::check_args;
 use crate::{Engine, EngineError, ids};
 
@@ -61,13 +62,18 @@ impl Engine {
                 limits: Some(visit.limits()),
                 ..Commit::default()
             };
+            // Each item is judged as if those before it had been let through.
+            let mut tab = Tab::default();
             for action in &actions {
-                let transition = self.open_case(agent, action.clone(), Some(id), &control, now)?;
+                let transition =
+                    self.open_case(agent, action.clone(), Some(id), &control, now, &mut tab).await?;
                 let case = Arc::new(transition.case);
                 commit.notices.extend(notices(&case, &transition.effects, now));
                 commit.events.push(transition.event);
                 commit.opened.push(case);
             }
+            commit.readings = tab.readings;
+            commit.charges = tab.charges;
             let cases = commit.opened.clone();
             let items: Vec<_> = cases.iter().map(|case| case.id).collect();
             let digest = batch_digest(cases.iter().map(|case| (&case.id, &case.submission.digest)));
@@ -91,6 +97,9 @@ impl Engine {
                 visit.wait(full, u64::try_from(held).unwrap_or(u64::MAX)).await?;
                 continue;
             }
+            if conflict == Conflict::MetersMoved {
+                continue;
+            }
             tries.next();
             match conflict {
                 Conflict::ControlMoved => self.reload_control().await?,
@@ -103,6 +112,7 @@ impl Engine {
                 }
                 Conflict::CaseMoved(_)
                 | Conflict::TooLate(_)
+                | Conflict::MetersMoved
                 | Conflict::IdempotencyKeyUsed { .. }
                 | Conflict::TooManyPending
                 | Conflict::TooManyPendingForAgent => {

@@ -171,8 +171,8 @@ impl From<EngineError> for ProblemError {
                     "the store cannot be used now; nothing was let through; try again",
                 )
             }
-            EngineError::Internal(reason) => {
-                tracing::error!(reason, "internal error");
+            error @ (EngineError::Internal(_) | EngineError::Overtaken) => {
+                tracing::error!(%error, "internal error");
                 Self::new(
                     Code::Internal,
                     "something is broken; nothing was let through; see the server's log",

@@ -5,15 +5,20 @@ use std::sync::Arc;
 
 use banksman_core::{Digest, Mode, Quorum, Risk, Severity, Tier};
 use banksman_risk::{Assessor, Catalogue, RuleSet};
+use jiff::tz::TimeZone;
 use serde_saphyr::Spanned;
 
+use crate::budget::Budget;
 use crate::condition::Condition;
-use crate::file::{Defaults, Demand, Match, ModeName, OneOrMany, PolicyFile, Rule, Seconds, SeverityName};
+use crate::file::{
+    self, Defaults, Demand, Match, ModeName, OneOrMany, PolicyFile, Rule, Seconds, SeverityName,
+};
 use crate::glob::Glob;
 use crate::index::Index;
 use crate::load::{Place, PolicyError, Source};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
+use crate::window::Window;
 
 /// The policy of a new installation: everything is held.
 pub const DEFAULT_POLICY: &str = include_str!("default-policy.yaml");
@@ -30,6 +35,9 @@ pub struct Policy {
     pub(crate) times: Times,
     pub(crate) review_above_usd: f64,
     pub(crate) cost_limits: Vec<(Mode, f64)>,
+    pub(crate) windows: Vec<Window>,
+    pub(crate) budgets: Vec<Budget>,
+    pub(crate) zone: TimeZone,
     assessor: Assessor,
     digest: Digest,
 }
@@ -41,6 +49,8 @@ pub(crate) struct CompiledRule {
     pub(crate) condition: Condition,
     pub(crate) accepts: Vec<Glob>,
     pub(crate) effect: Effect,
+    /// The windows that have to be read before it can be asked, by number.
+    pub(crate) windows: Vec<usize>,
 }
 
 /// What something demands. What it does not say, it leaves to others.
@@ -118,6 +128,11 @@ struct Draft {
     defaults: [Option<Seconds>; 3],
     review_above_usd: Option<f64>,
     cost_limits: Vec<(Mode, f64)>,
+    windows: Vec<Window>,
+    budgets: Vec<Budget>,
+    zone: Option<TimeZone>,
+    /// Tests of windows, with their places: a window may be written after the rule, or in another file.
+    window_tests: Vec<(String, PolicyError)>,
     risk_rules: RuleSet,
 }
 
@@ -137,6 +152,22 @@ impl Draft {
             source.error_at(whole, "another file sets review_above_usd already")
         })?;
         self.cost_limits.extend(file.costs.limits_usd.iter().map(|(ModeName(mode), limit)| (*mode, *limit)));
+        if let Some(name) = &file.time_zone {
+            let zone = TimeZone::get(&name.value).map_err(|_| {
+                let problem =
+                    format!("there is no time zone {:?}: write one such as Europe/Berlin", name.value);
+                source.error_at(name, problem)
+            })?;
+            only_once(&mut self.zone, Some(zone), || {
+                source.error_at(name, "another file sets the time zone already")
+            })?;
+        }
+        for (name, window) in &file.windows {
+            self.add_window(source, name, window)?;
+        }
+        for (name, budget) in &file.budgets {
+            self.add_budget(source, name, budget)?;
+        }
         for (risk, demand) in &file.risks {
             self.risks.insert(*risk, effect(source, demand)?);
         }
@@ -179,6 +210,41 @@ impl Draft {
         Ok(())
     }
 
+    fn add_window(
+        &mut self,
+        source: &Source,
+        name: &str,
+        window: &Spanned<file::Window>,
+    ) -> Result<(), PolicyError> {
+        let clean = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !clean {
+            return Err(source.error_at(window, "the name of a window is letters, digits and _"));
+        }
+        if self.windows.iter().any(|other| other.name == name) {
+            return Err(source.error_at(window, format!("another file has a window {name:?} already")));
+        }
+        let condition = countable(source, window.value.matches.as_ref())?;
+        let compiled = Window::compile(name, &window.value, condition)
+            .map_err(|problem| source.error_at(window, problem))?;
+        self.windows.push(compiled);
+        Ok(())
+    }
+
+    fn add_budget(
+        &mut self,
+        source: &Source,
+        name: &str,
+        budget: &Spanned<file::Budget>,
+    ) -> Result<(), PolicyError> {
+        self.claim_id(source, &format!("budgets.{name}"), budget)?;
+        let condition = countable(source, budget.value.matches.as_ref())?;
+        let (budget, window) = Budget::compile(name, &budget.value, condition, self.windows.len())
+            .map_err(|problem| source.error_at(budget, problem))?;
+        self.windows.push(window);
+        self.budgets.push(budget);
+        Ok(())
+    }
+
     fn add_tool(&mut self, source: &Source, tool: &str, demand: &Spanned<Demand>) -> Result<(), PolicyError> {
         let id = format!("tools.{tool}");
         self.claim_id(source, &id, demand)?;
@@ -187,7 +253,14 @@ impl Draft {
         let condition = Condition::compile(source, Some(&matches), None)?;
         let effect = effect(source, demand)?;
         let place = source.place(demand.referenced);
-        self.rules.push(CompiledRule { id, place, condition, accepts: Vec::new(), effect });
+        self.rules.push(CompiledRule {
+            id,
+            place,
+            condition,
+            accepts: Vec::new(),
+            effect,
+            windows: Vec::new(),
+        });
         Ok(())
     }
 
@@ -195,7 +268,17 @@ impl Draft {
         let written = &rule.value;
         check_id(source, &written.id)?;
         self.claim_id(source, &written.id.value, &written.id)?;
-        let condition = Condition::compile(source, written.matches.as_ref(), written.when.as_ref())?;
+        let matches = written.matches.as_ref();
+        let condition = Condition::compile(source, matches, written.when.as_ref())?;
+        for name in condition.window_names() {
+            let problem = format!("there is no window {name:?}");
+            let place = matches.and_then(|matches| matches.value.window.get(name));
+            let error = place.map_or_else(
+                || source.error_at(rule, problem.as_str()),
+                |test| source.error_at(test, problem.as_str()),
+            );
+            self.window_tests.push((name.to_owned(), error));
+        }
         if let Some(essential) = written.accepts.iter().find(|id| id.value.fits("unread.input")) {
             return Err(source.error_at(essential, "what could not be read cannot be accepted"));
         }
@@ -223,8 +306,14 @@ impl Draft {
         };
         let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
         let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
-        let (id, place) = (written.id.value.clone(), source.place(written.id.referenced));
-        self.rules.push(CompiledRule { id, place, condition, accepts, effect });
+        self.rules.push(CompiledRule {
+            id: written.id.value.clone(),
+            place: source.place(written.id.referenced),
+            condition,
+            accepts,
+            effect,
+            windows: Vec::new(),
+        });
         Ok(())
     }
 
@@ -237,7 +326,18 @@ impl Draft {
         }
     }
 
-    fn finish(self, sources: &[Source]) -> Result<Policy, PolicyError> {
+    fn finish(mut self, sources: &[Source]) -> Result<Policy, PolicyError> {
+        let windows = &self.windows;
+        for (name, error) in std::mem::take(&mut self.window_tests) {
+            if !windows.iter().any(|window| window.name == name) {
+                return Err(error);
+            }
+        }
+        for rule in &mut self.rules {
+            let asked =
+                windows.iter().enumerate().filter(|(_, window)| rule.condition.asks_window(&window.name));
+            rule.windows = asked.map(|(number, _)| number).collect();
+        }
         let unknown = self.unknown.unwrap_or_default();
         let unknown = Effect {
             risk: Some(unknown.risk.unwrap_or(Risk::High)),
@@ -265,10 +365,21 @@ impl Draft {
             },
             review_above_usd: self.review_above_usd.unwrap_or(COST_THRESHOLD_USD),
             cost_limits: self.cost_limits,
+            windows: self.windows,
+            budgets: self.budgets,
+            zone: self.zone.unwrap_or(TimeZone::UTC),
             assessor: Assessor::new(catalogue),
             digest: Digest::of(all.as_bytes()),
         })
     }
+}
+
+/// The condition of what is counted. It cannot ask what counting shows.
+fn countable(source: &Source, matches: Option<&Spanned<Match>>) -> Result<Condition, PolicyError> {
+    if let Some(test) = matches.and_then(|matches| matches.value.window.values().next()) {
+        return Err(source.error_at(test, "what a window counts cannot depend on a window"));
+    }
+    Condition::compile(source, matches, None)
 }
 
 fn only_once<T>(
@@ -294,7 +405,7 @@ fn check_id(source: &Source, id: &Spanned<String>) -> Result<(), PolicyError> {
     if !clean {
         return Err(source.error_at(id, "an id is letters, digits, and . - _ / between them"));
     }
-    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults."]
+    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults.", "budgets."]
         .iter()
         .any(|own| text.starts_with(own))
     {

@@ -1,6 +1,7 @@
 //! A policy as it is written. [`crate::Policy`] is what it compiles to.
 
 mod argument;
+mod list;
 
 use std::collections::BTreeMap;
 
@@ -10,10 +11,12 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
 use crate::preset::Preset;
 pub use crate::span::Seconds;
 pub use argument::{ArgumentTest, Conditions, Literal};
+pub use list::OneOrMany;
 
 /// A whole file.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -42,6 +45,18 @@ pub struct PolicyFile {
     /// What actions may cost.
     #[serde(default)]
     pub costs: Costs,
+    /// The time zone of `time` and of `facts.local`, such as `Europe/Berlin`: UTC unless said.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub time_zone: Option<Spanned<String>>,
+    /// What is added up over time, by name, for rules to refer to.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Window>")]
+    pub windows: BTreeMap<String, Spanned<Window>>,
+    /// What may be spent in a while, by name.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Budget>")]
+    pub budgets: BTreeMap<String, Spanned<Budget>>,
     /// Tools by exact name: the short form of rules that match nothing else.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Demand>")]
@@ -84,6 +99,68 @@ pub struct Costs {
     /// Beyond this, it never runs, by mode.
     #[schemars(schema_with = "keyed::<ModeName, f64>")]
     pub limits_usd: BTreeMap<ModeName, f64>,
+}
+
+/// What is added up over time. One of `count`, `sum` and `distinct`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Which actions count: all, unless said.
+    #[serde(default, rename = "match")]
+    #[schemars(with = "Option<Match>")]
+    pub matches: Option<Spanned<Match>>,
+    /// How far it looks back.
+    pub over: Seconds,
+    /// Kept apart by: `agent`, `session`, `tool`, `args.customer`. All together, unless said.
+    #[serde(default)]
+    pub per: OneOrMany<String>,
+    /// How many were proposed, or have failed.
+    #[serde(default)]
+    pub count: Option<Counted>,
+    /// The sum of an argument, such as `args.amount`.
+    #[serde(default)]
+    pub sum: Option<String>,
+    /// How many different values an argument had.
+    #[serde(default)]
+    pub distinct: Option<String>,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Actions that were proposed, unless they ended without having run.
+    Proposals,
+    /// Actions that ran and failed.
+    Failures,
+}
+
+/// What may be spent in a while. One of `cost_usd` and `actions`.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Which actions spend it: all, unless said.
+    #[serde(default, rename = "match")]
+    #[schemars(with = "Option<Match>")]
+    pub matches: Option<Spanned<Match>>,
+    /// How far it looks back. May be left out of a budget per session.
+    #[serde(default)]
+    pub over: Option<Seconds>,
+    /// Kept apart by: `agent`, `session`, `tool`, `args.customer`. All together, unless said.
+    #[serde(default)]
+    pub per: OneOrMany<String>,
+    /// So many dollars, by the agent's own estimates.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
+    /// So many actions.
+    #[serde(default)]
+    pub actions: Option<u32>,
+    /// From which part of it on people are told: 0.8 unless said.
+    #[serde(default)]
+    pub warn_at: Option<f64>,
+    /// What is over budget is held (`approve`, `escalate`) or blocked: `approve` unless said.
+    #[serde(default)]
+    pub at_limit: Option<Tier>,
 }
 
 /// A mode as a key of a table.
@@ -211,58 +288,58 @@ pub struct Match {
     pub severity: OneOrMany<SeverityName>,
     /// The operating mode.
     pub mode: OneOrMany<Mode>,
+    /// What the tool's server says of the tool.
+    pub annotations: Hints,
+    /// What windows show, by name, with this action.
+    #[schemars(with = "BTreeMap<String, Limits>")]
+    pub window: BTreeMap<String, Spanned<Limits>>,
+    /// The time of day and week.
+    #[schemars(with = "Option<TimeTest>")]
+    pub time: Option<Spanned<TimeTest>>,
     /// Arguments, by path: `amount`, `customer.id`, or a JSON pointer.
     #[schemars(with = "BTreeMap<String, ArgumentTest>")]
     pub args: BTreeMap<String, Spanned<ArgumentTest>>,
 }
 
-/// `x` or `[x, y]`.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[serde(untagged)]
-enum Listed<T> {
-    One(T),
-    Many(#[schemars(length(min = 1))] Vec<T>),
+/// What an MCP server says of a tool. It is a hint: nothing that a server says makes a rule milder than another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// It may destroy something.
+    pub destructive: Option<bool>,
+    /// Calling it twice does no more than calling it once.
+    pub idempotent: Option<bool>,
+    /// It deals with the world outside.
+    pub open_world: Option<bool>,
 }
 
-impl<T> TryFrom<Listed<T>> for OneOrMany<T> {
-    type Error = &'static str;
-
-    fn try_from(listed: Listed<T>) -> Result<Self, Self::Error> {
-        match listed {
-            Listed::One(one) => Ok(Self::One(one)),
-            Listed::Many(many) if many.is_empty() => {
-                Err("can never match: the list is empty; leave it out to match anything")
-            }
-            Listed::Many(many) => Ok(Self::Many(many)),
-        }
-    }
+/// What a number has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize, JsonSchema)]
+#[schemars(extend("minProperties" = 1))]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// More than this.
+    pub gt: Option<f64>,
+    /// This or more.
+    pub gte: Option<f64>,
+    /// Less than this.
+    pub lt: Option<f64>,
+    /// This or less.
+    pub lte: Option<f64>,
 }
 
-/// `x` or `[x, y]`; what is left out matches anything.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
-#[schemars(rename = "OneOrMany{T}")]
-#[serde(try_from = "Listed<T>", bound(deserialize = "T: Deserialize<'de>"))]
-pub enum OneOrMany<T> {
-    /// Just one.
-    One(T),
-    /// Any of these.
-    Many(Vec<T>),
-}
-
-impl<T> Default for OneOrMany<T> {
-    fn default() -> Self {
-        Self::Many(Vec::new())
-    }
-}
-
-impl<T> OneOrMany<T> {
-    /// All of them.
-    #[must_use]
-    pub fn as_slice(&self) -> &[T] {
-        match self {
-            Self::One(one) => std::slice::from_ref(one),
-            Self::Many(many) => many,
-        }
+impl Limits {
+    /// Whether no number is within them.
+    pub(crate) fn is_contradiction(&self) -> bool {
+        let over = |least: Option<f64>, most: Option<f64>| {
+            least.zip(most).is_some_and(|(least, most)| least >= most)
+        };
+        over(self.gt, self.lt)
+            || over(self.gt, self.lte)
+            || over(self.gte, self.lt)
+            || self.gte.zip(self.lte).is_some_and(|(least, most)| least > most)
     }
 }
 

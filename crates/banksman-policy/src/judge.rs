@@ -52,7 +52,7 @@ impl Policy {
     /// What an action demands.
     #[must_use]
     pub fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
-        let question = Question::new(action, assessment, facts);
+        let question = Question::new(action, assessment, facts, &self.zone);
         let matched = self.matching(&question);
         let set_aside = set_aside(assessment, &matched);
         let found = assessment
@@ -75,6 +75,7 @@ impl Policy {
         }
         let risk = voices.iter().filter_map(|voice| voice.effect.risk).max().unwrap_or(Risk::None).max(found);
         self.add_floors(&mut voices, action, facts, risk);
+        self.add_budgets(&mut voices, &question);
         self.weigh(&voices, risk, assessment, set_aside)
     }
 
@@ -131,6 +132,18 @@ impl Policy {
         }
         if let Some(cost) = action.estimate.cost_usd {
             self.add_cost_floors(voices, cost, facts);
+        }
+    }
+
+    fn add_budgets<'p>(&'p self, voices: &mut Vec<Voice<'p>>, question: &Question<'_>) {
+        for budget in &self.budgets {
+            let Some(window) = self.windows.get(budget.window) else { continue };
+            if window.condition.ask(question) == Answer::No {
+                continue;
+            }
+            if let Some((tier, note)) = budget.demand(question.facts.windows.show(&window.name)) {
+                voices.push(Voice::floor(budget.source.as_str(), tier, note));
+            }
         }
     }
 

@@ -17,6 +17,8 @@ mod load;
 mod span;
 
 mod arguments;
+mod budget;
+mod calendar;
 mod compile;
 mod condition;
 mod expression;
@@ -24,6 +26,7 @@ mod glob;
 mod index;
 mod regex_reach;
 mod satisfiable;
+mod window;
 
 mod cases;
 mod diff;
@@ -51,3 +54,4 @@ pub use replay::{Contradiction, HumanAnswer, Replay, Replayed};
 pub use schema::Document;
 pub use templates::Template;
 pub use tinman::matrix_tier;
+pub use window::{Metering, Windows};

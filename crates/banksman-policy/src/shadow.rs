@@ -7,6 +7,7 @@ use banksman_core::{Kind, Quorum, Risk};
 use crate::arguments::{Answer, Argument, Comparison, Test};
 use crate::compile::{CompiledRule, Effect, Policy};
 use crate::condition::Condition;
+use crate::file::Hints;
 use crate::glob::Glob;
 
 impl Policy {
@@ -68,8 +69,22 @@ fn more_people(over: Option<&Quorum>, under: Option<&Quorum>) -> bool {
 
 /// Whether `over` matches, or cannot be decided, wherever `under` matches or cannot be decided.
 fn matches_more(over: &Condition, under: &Condition) -> bool {
-    let Condition { tool, agent, session, kind, risk, finding, action_type, severity, mode, arguments, when } =
-        over;
+    let Condition {
+        tool,
+        agent,
+        session,
+        kind,
+        risk,
+        finding,
+        action_type,
+        severity,
+        mode,
+        hints,
+        windows,
+        time,
+        arguments,
+        when,
+    } = over;
     // Every action has a tool, an agent, a kind and a risk; the rest may be missing, and then not even `*` fits.
     names_more(tool, &under.tool)
         && names_more(agent, &under.agent)
@@ -82,14 +97,17 @@ fn matches_more(over: &Condition, under: &Condition) -> bool {
         && optional_covers(action_type, &under.action_type)
         && (severity.is_empty() || (!under.severity.is_empty() && subset(&under.severity, severity)))
         && set_covers(mode, &under.mode, banksman_core::Mode::ALL)
+        && (*hints == Hints::default() || *hints == under.hints)
+        && subset(windows, &under.windows)
+        && (time.is_none() || *time == under.time)
         && arguments.iter().all(|argument| implied(argument, &under.arguments))
         && (when.is_none() || *when == under.when)
 }
 
 impl Condition {
-    /// Whether it always has an answer: nothing in it depends on the type of an argument or can fail.
+    /// Whether it always has an answer: nothing in it depends on the type of an argument, on what was counted, or can fail.
     fn is_always_decided(&self) -> bool {
-        self.arguments.is_empty() && self.when.is_none()
+        self.arguments.is_empty() && self.windows.is_empty() && self.when.is_none()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use banksman_core::audit::Event;
+use banksman_core::meter::{Charge, MeterQuery, Reading};
 use banksman_core::{
     ActionId, BatchId, Case, Digest, Freeze, FreezeId, Grant, GrantId, Mode, Notice, Timestamp, TokenId,
 };
@@ -67,6 +68,12 @@ pub trait Store: Send + Sync + 'static {
     /// The oldest notices that have not been delivered yet.
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError>;
 
+    /// The action that the same proposal of this agent would join, if there is one.
+    async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError>;
+
+    /// What meters show, in the order of the questions.
+    async fn readings(&self, queries: Vec<MeterQuery>) -> Result<Vec<Reading>, StoreError>;
+
     /// How many actions wait for people.
     async fn pending_count(&self) -> Result<u64, StoreError>;
 }
@@ -83,6 +90,11 @@ pub struct Commit {
     /// Moved actions. Guards: each is stored at the revision before, and no edit makes one joinable with another
     /// that is there.
     pub advanced: Vec<AdvancedCase>,
+    /// Guard: meters still show this. Only then was the action judged by what is true.
+    pub readings: Vec<Reading>,
+    /// What new and edited actions add to meters; an edited one gives back what it added before. So does every action
+    /// that ends without having run, by itself ([`banksman_core::Status::never_ran`]).
+    pub charges: Vec<Charge>,
     /// A request that may be sent again. Guard: its key is new.
     pub idempotency: Option<IdempotencyKey>,
     /// A new batch.
@@ -238,6 +250,8 @@ pub enum Conflict {
     TooLate(ActionId),
     /// The same proposal is already waiting, or approved and not yet claimed.
     Joinable(ActionId),
+    /// Meters show something else by now.
+    MetersMoved,
     /// The key was used before.
     IdempotencyKeyUsed {
         /// For this request.

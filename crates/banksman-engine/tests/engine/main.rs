@@ -32,6 +32,7 @@ mod time;
 mod resolutions;
 mod waiting;
 
+mod windows;
 mod workers;
 
 mod faults;

@@ -126,10 +126,13 @@ impl World {
 
     /// Another process on the same database file, as the command line is beside the server.
     pub(crate) async fn neighbour(&self) -> Arc<Engine> {
-        let store = open(&self.folder, &self.clock);
-        let judge = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
-        let store = Arc::new(FaultyStore::over(store));
-        start(&store, judge, &self.clock, EngineConfig::default()).await
+        self.neighbour_with(Policy::parse("policy.yaml", POLICY).unwrap()).await
+    }
+
+    /// The same, by another policy.
+    pub(crate) async fn neighbour_with(&self, judge: impl Judge) -> Arc<Engine> {
+        let store = Arc::new(FaultyStore::over(open(&self.folder, &self.clock)));
+        start(&store, Box::new(judge), &self.clock, EngineConfig::default()).await
     }
 
     pub(crate) async fn issue(&self, kind: PrincipalKind, name: &str) -> IssuedToken {

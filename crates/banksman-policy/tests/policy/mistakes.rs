@@ -30,6 +30,27 @@ fn mistakes_are_shown_where_they_are() {
         ("version: 1\nrules:\n- {id: a, match: {risk: '< none'}}\n", 3, 18, "no risk is"),
         ("version: 1\nrules:\n- {id: a, when: '1 > 2'}\n", 3, 17, "can never match"),
         ("version: 1\nrules:\n- {id: a, when: '1 + 2'}\n", 3, 17, "neither true nor false"),
+        ("version: 1\ntime_zone: Mars/Base\n", 2, 12, "no time zone"),
+        ("version: 1\nrules:\n- {id: a, match: {time: {}}}\n", 3, 25, "says nothing"),
+        ("version: 1\nrules:\n- {id: a, match: {window: {w: {gt: 1}}}}\n", 3, 31, "no window"),
+        (
+            "version: 1\nwindows: {w: {count: proposals, over: 1h}}\nrules:\n- {id: a, match: {window: {w: {gt: 9, lt: 5}}}}\n",
+            4,
+            31,
+            "can never match",
+        ),
+        ("version: 1\nwindows: {w: {over: 1h}}\n", 2, 14, "one of count"),
+        ("version: 1\nwindows: {w: {over: 1h, sum: amount}}\n", 2, 14, "args.amount"),
+        ("version: 1\nwindows: {w: {over: 1h, sum: args.a, per: customer}}\n", 2, 14, "args.something"),
+        (
+            "version: 1\nwindows: {w: {count: proposals, over: 1h, match: {window: {w: {gt: 1}}}}}\n",
+            2,
+            63,
+            "depend",
+        ),
+        ("version: 1\nbudgets: {b: {over: 1h}}\n", 2, 14, "one of cost_usd"),
+        ("version: 1\nbudgets: {b: {cost_usd: 1}}\n", 2, 14, "needs `over`"),
+        ("version: 1\nbudgets: {b: {cost_usd: 1, over: 1h, at_limit: notify}}\n", 2, 14, "held or blocked"),
     ] {
         let error = Policy::parse("p.yaml", text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         let shown = error.to_string();

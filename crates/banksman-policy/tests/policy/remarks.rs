@@ -235,7 +235,7 @@ fn action() -> impl Strategy<Value = Action> {
 /// The verdict without the names of rules, which of course change when a rule goes.
 fn judged(policy: &Policy, action: &Action, level: Option<Risk>, mode: Mode) -> Verdict {
     let findings = level.map(|level| Finding::new("git.push.force", level, "so")).into_iter().collect();
-    let facts = Facts { now: Timestamp::default(), mode, agent: "riley" };
+    let facts = Facts { mode, ..Facts::plain("riley", Timestamp::default()) };
     let mut verdict = policy.judge(action, &Assessment::of(findings), &facts).verdict;
     verdict.rule.clear();
     verdict.matched.clear();

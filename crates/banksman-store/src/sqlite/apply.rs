@@ -9,6 +9,7 @@ use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
+use super::meters;
 use super::rows::{action_id, digest};
 use crate::{Conflict, ControlChange};
 
@@ -135,6 +136,9 @@ pub(super) fn apply(
     for row in &commit.advanced {
         update_case(connection, totals, row)?;
     }
+    for charge in &commit.charges {
+        meters::charge(connection, charge)?;
+    }
     if let Some(key) = &commit.idempotency {
         connection
             .prepare_cached(
@@ -203,6 +207,11 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
             return conflict(Conflict::IdempotencyKeyUsed { request, action });
         }
     }
+    for reading in &commit.readings {
+        if meters::read(connection, &reading.query)? != reading.total {
+            return conflict(Conflict::MetersMoved);
+        }
+    }
     // A single new or moved action is its own guard: its statement runs first and says whether it applied. An edit
     // is not, because it can also meet an action that already asks for the same.
     let edits = commit.advanced.iter().any(|row| row.submission.is_some());
@@ -269,11 +278,17 @@ fn joinable_with(
     if !row.case.state.is_joinable() {
         return Ok(None);
     }
+    joinable(connection, &row.case.agent, row.case.submission.digest)
+}
+
+pub(super) fn joinable(
+    connection: &Connection,
+    agent: &str,
+    digest: banksman_core::Digest,
+) -> rusqlite::Result<Option<banksman_core::ActionId>> {
     connection
         .prepare_cached(JOINABLE)?
-        .query_row(params![row.case.agent, row.case.submission.digest.as_bytes()], |found| {
-            action_id(found, 0)
-        })
+        .query_row(params![agent, digest.as_bytes()], |found| action_id(found, 0))
         .optional()
 }
 
@@ -361,6 +376,9 @@ fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> R
         });
     }
     insert_submission(connection, row)?;
+    if row.submission.is_some() || case.status().never_ran() {
+        meters::give_back(connection, case.id)?;
+    }
     match (row.was_pending, case.status() == Status::Pending) {
         (true, false) => totals.end_pending(&case.agent),
         (false, true) => totals.begin_pending(&case.agent),

@@ -18,6 +18,7 @@ mod offline;
 mod commands;
 mod hostile;
 mod kill;
+mod refunds;
 mod server;
 mod stopping;
 mod token;

@@ -1,5 +1,6 @@
 //! `banksman policy explain`: why an action is judged as it is.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -61,7 +62,10 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let policy = read_policy(&args.chosen.path(context)?)?;
     let action = read_action(&args.action)?;
     let assessment = policy.assessor().assess(&action);
-    let facts = Facts { now: context.now, mode: args.mode, agent: &args.agent };
+    let facts = Facts { mode: args.mode, ..Facts::plain(&args.agent, context.now) };
+    // History is elsewhere: windows show what they would if this action were the first.
+    let windows = policy.assumed_windows(&action, &assessment, &facts, &BTreeMap::new());
+    let facts = Facts { windows: &windows, ..facts };
     let judged = policy.judge(&action, &assessment, &facts);
     if context.globals.json {
         context.print_json(&explained(&judged))?;

@@ -1,5 +1,6 @@
 //! `banksman policy replay`: a changed policy against what the server has recorded.
 
+use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -92,8 +93,10 @@ fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Rep
 fn again(view: &ActionView, policy: &Policy, mode: Mode, recorded_findings: bool) -> Replayed {
     let action = action_of(view);
     let fresh = (!recorded_findings).then(|| policy.assessor().assess(&action));
-    let facts = Facts { now: view.created_at, mode, agent: &view.agent };
-    let judged = policy.judge(&action, fresh.as_ref().unwrap_or(&view.assessment), &facts);
+    let assessment = fresh.as_ref().unwrap_or(&view.assessment);
+    let facts = Facts { mode, ..Facts::plain(&view.agent, view.created_at) };
+    let windows = policy.assumed_windows(&action, assessment, &facts, &BTreeMap::new());
+    let judged = policy.judge(&action, assessment, &Facts { windows: &windows, ..facts });
     Replayed {
         id: view.id,
         at: view.created_at,
