@@ -35,7 +35,7 @@ pub mod audit;
 pub mod wire;
 
 pub use action::{Action, ActionError, Annotations, Estimate, Kind, Severity};
-pub use assessment::{Assessment, Finding, Span};
+pub use assessment::{Assessment, Finding, Span, Triage};
 pub use batch::batch_digest;
 pub use case::{Authority, Case, Claim, Decision, Review, State, Status, Submission};
 pub use digest::{Digest, InvalidDigestError, action_digest};

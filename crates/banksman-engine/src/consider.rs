@@ -9,6 +9,7 @@ use banksman_core::{Action, ActionId, Case, Submission, Timestamp};
 use banksman_policy::{Facts, Metering};
 use banksman_store::Control;
 
+use crate::triage::TriageQuestion;
 use crate::{Engine, EngineError};
 
 /// What the actions of one commit have read from meters, and will add to them.
@@ -63,19 +64,29 @@ impl Engine {
     /// Assesses and judges an action, by what meters show now and what is on the tab already.
     pub(crate) async fn consider(
         &self,
-        action: Action,
+        mut action: Action,
         around: &Surroundings<'_>,
         tab: &mut Tab,
     ) -> Result<(Submission, Metered), EngineError> {
         let judge = self.judge.load_full();
-        let assessment = judge.assess(&action);
+        let mut assessment = judge.assess(&action);
         let facts = around.facts(&action.tool);
         let metering = judge.metering(&action, &assessment, &facts);
         let queries = metering.queries(&tab.charges, around.itself);
         let readings = if queries.is_empty() { Vec::new() } else { self.store.readings(queries).await? };
         let windows = metering.windows(&readings, &tab.charges);
         tab.readings.extend(readings);
-        let verdict = judge.judge(&action, &assessment, &Facts { windows: &windows, ..facts });
+        let facts = Facts { windows: &windows, ..facts };
+        let mut verdict = judge.judge(&action, &assessment, &facts);
+        if let Some(plan) = judge.triage(&action, &assessment, &facts, &verdict) {
+            let agent = around.agent.to_owned();
+            let question = TriageQuestion { agent, action, assessment, verdict };
+            let answer = self.triage.ask(plan, &question, around.now).await;
+            TriageQuestion { action, assessment, .. } = question;
+            assessment.triage = Some(answer);
+            // One more voice, and the strictest wins: it cannot get milder.
+            verdict = judge.judge(&action, &assessment, &facts);
+        }
         let submission = Submission { digest: action.digest(), action, assessment, verdict };
         Ok((submission, Metered(metering)))
     }

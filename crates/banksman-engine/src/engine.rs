@@ -13,7 +13,8 @@ use crate::dispatcher::Dispatcher;
 use crate::live::Live;
 use crate::memory::Memory;
 use crate::timekeeper::Timekeeper;
-use crate::{Clock, EngineError, Judge, Signer};
+use crate::triage::TriageDesk;
+use crate::{Clock, EngineError, Evaluator, Judge, Signer};
 
 /// What an installation may set.
 #[derive(Debug, Clone, Copy)]
@@ -44,6 +45,7 @@ pub struct Engine {
     pub(crate) credentials: KnownCredentials,
     pub(crate) timekeeper: Timekeeper,
     pub(crate) dispatcher: Dispatcher,
+    pub(crate) triage: TriageDesk,
 }
 
 impl Engine {
@@ -73,7 +75,13 @@ impl Engine {
             credentials: KnownCredentials::default(),
             timekeeper: Timekeeper::default(),
             dispatcher: Dispatcher::default(),
+            triage: TriageDesk::default(),
         }))
+    }
+
+    /// Who answers when policy wants triage. Until this is called nobody does, and such actions wait for people.
+    pub fn staff_triage(&self, evaluator: Arc<dyn Evaluator>) {
+        self.triage.staff(evaluator);
     }
 
     /// The public key that authorisations can be verified with, as a JSON Web Key Set.

@@ -21,6 +21,7 @@ mod consider;
 mod propose;
 mod propose_batch;
 mod read;
+mod triage;
 mod wait;
 
 mod advance;
@@ -51,3 +52,4 @@ pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;
 pub use resolutions::Resolutions;
 pub use signer::Signer;
+pub use triage::{Evaluator, TriageQuestion};

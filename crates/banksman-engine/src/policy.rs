@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::meter::Charge;
 use banksman_core::{Action, ActionId, Assessment, Digest, Verdict};
-use banksman_policy::{Facts, Metering, Policy};
+use banksman_policy::{Facts, Metering, Policy, TriagePlan};
 
 /// Assesses and judges actions. Values in, values out.
 ///
@@ -23,6 +23,18 @@ pub trait Judge: Send + Sync + 'static {
     fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
         let _ = (action, assessment, facts);
         Metering::default()
+    }
+
+    /// How to triage an action with this verdict, if it is to be.
+    fn triage(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<&TriagePlan> {
+        let _ = (action, assessment, facts, verdict);
+        None
     }
 
     /// What the action adds to meters by having failed.
@@ -56,6 +68,16 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
         self.as_ref().metering(action, assessment, facts)
     }
 
+    fn triage(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<&TriagePlan> {
+        self.as_ref().triage(action, assessment, facts, verdict)
+    }
+
     fn failure(
         &self,
         action: &Action,
@@ -82,6 +104,16 @@ impl Judge for Policy {
 
     fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
         Policy::metering(self, action, assessment, facts)
+    }
+
+    fn triage(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<&TriagePlan> {
+        Policy::triage(self, action, assessment, facts, verdict)
     }
 
     fn failure(

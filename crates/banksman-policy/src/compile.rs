@@ -18,6 +18,7 @@ use crate::index::Index;
 use crate::load::{Place, PolicyError, Source};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
+use crate::triage::TriagePlan;
 use crate::window::Window;
 
 /// The policy of a new installation: everything is held.
@@ -38,6 +39,7 @@ pub struct Policy {
     pub(crate) windows: Vec<Window>,
     pub(crate) budgets: Vec<Budget>,
     pub(crate) zone: TimeZone,
+    pub(crate) triage: Option<TriagePlan>,
     assessor: Assessor,
     digest: Digest,
 }
@@ -131,6 +133,7 @@ struct Draft {
     windows: Vec<Window>,
     budgets: Vec<Budget>,
     zone: Option<TimeZone>,
+    triage: Option<TriagePlan>,
     /// Tests of windows, with their places: a window may be written after the rule, or in another file.
     window_tests: Vec<(String, PolicyError)>,
     risk_rules: RuleSet,
@@ -160,6 +163,14 @@ impl Draft {
             })?;
             only_once(&mut self.zone, Some(zone), || {
                 source.error_at(name, "another file sets the time zone already")
+            })?;
+        }
+        if let Some(triage) = &file.triage {
+            let condition = countable(source, triage.value.matches.as_ref())?;
+            let plan = TriagePlan::compile(&triage.value, condition)
+                .map_err(|problem| source.error_at(triage, problem))?;
+            only_once(&mut self.triage, Some(plan), || {
+                source.error_at(triage, "another file sets up triage already")
             })?;
         }
         for (name, window) in &file.windows {
@@ -368,16 +379,17 @@ impl Draft {
             windows: self.windows,
             budgets: self.budgets,
             zone: self.zone.unwrap_or(TimeZone::UTC),
+            triage: self.triage,
             assessor: Assessor::new(catalogue),
             digest: Digest::of(all.as_bytes()),
         })
     }
 }
 
-/// The condition of what is counted. It cannot ask what counting shows.
+/// The condition of what is counted or looked at. It cannot ask what counting shows.
 fn countable(source: &Source, matches: Option<&Spanned<Match>>) -> Result<Condition, PolicyError> {
     if let Some(test) = matches.and_then(|matches| matches.value.window.values().next()) {
-        return Err(source.error_at(test, "what a window counts cannot depend on a window"));
+        return Err(source.error_at(test, "this cannot depend on a window"));
     }
     Condition::compile(source, matches, None)
 }
@@ -405,7 +417,7 @@ fn check_id(source: &Source, id: &Spanned<String>) -> Result<(), PolicyError> {
     if !clean {
         return Err(source.error_at(id, "an id is letters, digits, and . - _ / between them"));
     }
-    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults.", "budgets."]
+    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults.", "budgets.", "triage."]
         .iter()
         .any(|own| text.starts_with(own))
     {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use banksman_core::{Action, Assessment, Quorum, Risk, Tier, Verdict};
+use banksman_core::{Action, Assessment, Quorum, Risk, Tier, Triage, Verdict};
 
 use crate::arguments::Answer;
 use crate::compile::{CompiledRule, Effect, Policy};
@@ -73,6 +73,7 @@ impl Policy {
                 note: Some("no rule names this tool".into()),
             });
         }
+        voices.extend(assessment.triage.as_ref().and_then(triage_voice));
         let risk = voices.iter().filter_map(|voice| voice.effect.risk).max().unwrap_or(Risk::None).max(found);
         self.add_floors(&mut voices, action, facts, risk);
         self.add_budgets(&mut voices, &question);
@@ -229,6 +230,20 @@ impl Policy {
             .collect();
         Judgement { verdict, reasons, set_aside }
     }
+}
+
+/// What an evaluator outside said. One that did not answer counts as wanting a person to look.
+fn triage_voice(triage: &Triage) -> Option<Voice<'static>> {
+    let (source, tier, note) = match triage {
+        Triage { problem: Some(problem), .. } => {
+            ("triage.failed", Some(Tier::Approve), format!("the evaluator did not answer: {problem}"))
+        }
+        Triage { denied: true, .. } => ("triage.denied", Some(Tier::Block), "the evaluator denied it".into()),
+        Triage { tier: None, risk: None, .. } => return None,
+        Triage { tier, .. } => ("triage.raised", *tier, "the evaluator raised it".into()),
+    };
+    let effect = Effect { tier, risk: triage.risk, ..Effect::default() };
+    Some(Voice { source: source.into(), effect: Cow::Owned(effect), note: Some(note) })
 }
 
 fn rule_voice(rule: &CompiledRule, answer: Answer) -> Voice<'_> {

@@ -40,6 +40,7 @@ mod schema;
 mod shadow;
 mod templates;
 mod tinman;
+mod triage;
 
 pub use cases::CaseResult;
 pub use compile::{DEFAULT_POLICY, Policy};
@@ -54,4 +55,5 @@ pub use replay::{Contradiction, HumanAnswer, Replay, Replayed};
 pub use schema::Document;
 pub use templates::Template;
 pub use tinman::matrix_tier;
+pub use triage::{Means, Model, TriagePlan, Webhook};
 pub use window::{Metering, Windows};

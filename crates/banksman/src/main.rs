@@ -11,6 +11,7 @@ mod exit;
 
 mod folder;
 mod reload;
+mod triage;
 
 mod display;
 mod pretty;

@@ -30,6 +30,7 @@ mod freeze;
 mod time;
 
 mod resolutions;
+mod triage;
 mod waiting;
 
 mod windows;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use banksman_core::{
     Action, Annotations, Assessment, Case, Command, Decision, Estimate, Finding, FreezeId, FreezeScope,
     GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum, Risk, Severity, Status,
-    Submission, Tier, TokenId, Transition, Verdict, open, step,
+    Submission, Tier, TokenId, Transition, Triage, Verdict, open, step,
 };
 
 use super::bench::Bench;
@@ -184,6 +184,14 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
             reversible: false,
             impact: Some("Grave".into()),
             recommendations: vec!["Ask first.".into()],
+            triage: Some(Triage {
+                tier: Some(Tier::Escalate),
+                risk: Some(Risk::High),
+                denied: true,
+                priority: Some(90),
+                rationale: Some("it looks odd".into()),
+                problem: Some("it took too long".into()),
+            }),
             ..Assessment::of(vec![finding])
         },
         verdict,

@@ -46,6 +46,7 @@ fn page(action: &ActionView, context: &Context) -> String {
     if let Some(outcome) = &action.outcome {
         ended(&mut sheet, outcome, now);
     }
+    triaged(&mut sheet, action);
     untrusted(&mut sheet, action);
     if action.status == Status::Pending {
         sheet.section("To decide");
@@ -134,6 +135,30 @@ fn policy(sheet: &mut Sheet, action: &ActionView) {
     sheet.field("remember", if verdict.allow_remember { "allowed" } else { "not allowed" });
     for finding in &action.assessment.findings {
         sheet.item(&format!("{}: {} [{}]", finding.level, finding.reason, finding.rule));
+    }
+}
+
+/// What an evaluator outside said. It has read what the agent wrote, and may have been talked into it.
+fn triaged(sheet: &mut Sheet, action: &ActionView) {
+    let Some(triage) = &action.assessment.triage else { return };
+    sheet.section("What triage said, untrusted");
+    if let Some(problem) = &triage.problem {
+        sheet.field("no answer", problem);
+    }
+    if triage.denied {
+        sheet.field("denied", "yes");
+    }
+    if let Some(tier) = triage.tier {
+        sheet.field("tier", tier.as_str());
+    }
+    if let Some(risk) = triage.risk {
+        sheet.risk("risk", risk);
+    }
+    if let Some(priority) = triage.priority {
+        sheet.field("priority", &format!("{priority} of 100"));
+    }
+    if let Some(rationale) = &triage.rationale {
+        sheet.lines(rationale);
     }
 }
 

@@ -22,3 +22,4 @@ mod refunds;
 mod server;
 mod stopping;
 mod token;
+mod triage;

@@ -26,11 +26,7 @@ fn ask(url: &str, token: &str, customer: usize, note: usize) -> Child {
     );
     let script =
         r#"exec 3<>"/dev/tcp/$0/$1" && printf '%s' "$2" >&3 && read -r answer <&3 && echo "$answer""#;
-    Command::new("bash")
-        .args(["-c", script, host, port, &request])
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("bash, to be an agent in a process of its own")
+    Command::new("bash").args(["-c", script, host, port, &request]).stdout(Stdio::piped()).spawn().unwrap()
 }
 
 /// How many got which answer: 200 is let through, 202 is held.
