@@ -5,7 +5,7 @@ use std::fmt;
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
     DecisionRequest, EventView, FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody, OutcomeBody,
-    Page, ResolutionsView,
+    Page, PolicyView, ResolutionsView,
 };
 use banksman_core::{ActionId, BatchId, FreezeId, GrantId, Mode};
 use serde::Serialize;
@@ -224,6 +224,14 @@ impl Client {
     /// As [`Client::propose`].
     pub fn set_mode(&self, mode: Mode) -> Result<ModeBody, ClientError> {
         self.post("/v1/mode", &ModeBody { mode })
+    }
+
+    /// Which policy is in force.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn policy(&self) -> Result<PolicyView, ClientError> {
+        self.transport.fetch(Call::get("/v1/policy"))
     }
 
     /// A page of the audit log.
