@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::arguments::Answer;
 use crate::calendar::LocalTime;
 use crate::facts::Facts;
+use crate::free::free_names;
 
 /// The names that an expression can use.
 const VARIABLES: &[&str] = &["action", "args", "assessment", "agent", "facts", "now"];
@@ -41,11 +42,11 @@ impl Expression {
     /// Compiles an expression; the error says what is wrong with it.
     pub(crate) fn compile(text: &str) -> Result<Self, String> {
         let program = Program::compile(text).map_err(|error| format!("bad expression: {error}"))?;
-        let references = program.references();
-        if let Some(unknown) = references.variables().into_iter().find(|name| !VARIABLES.contains(name)) {
+        let names = free_names(program.expression());
+        if let Some(unknown) = names.iter().find(|name| !VARIABLES.contains(name)) {
             return Err(format!("there is no {unknown:?}: an expression knows {}", VARIABLES.join(", ")));
         }
-        if references.variables().is_empty() {
+        if names.is_empty() {
             // It asks about nothing, so what it says now it will always say.
             match program.execute(&Context::default()) {
                 Ok(Value::Bool(true)) => {}

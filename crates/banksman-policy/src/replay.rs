@@ -1,5 +1,7 @@
 //! A changed policy against what was judged before: what would have been otherwise, and whom it contradicts.
 
+use std::collections::VecDeque;
+
 use banksman_core::{ActionId, Tier, Timestamp, Verdict};
 
 /// An action of the past, and what two policies say of it.
@@ -81,15 +83,15 @@ fn effective(verdict: &Verdict) -> Tier {
     if verdict.approved_by_preset.is_some() { Tier::Notify } else { verdict.tier }
 }
 
-/// What came of replaying. It counts everything and keeps the first so many: memory does not grow with history.
+/// What came of replaying. It counts everything and keeps the last so many: memory does not grow with history.
 #[derive(Debug)]
 pub struct Replay {
     keep: usize,
     counts: [[u64; Tier::ALL.len()]; Tier::ALL.len()],
     changed: u64,
     contradicting: u64,
-    kept_changed: Vec<Replayed>,
-    kept_contradicting: Vec<Replayed>,
+    kept_changed: VecDeque<Replayed>,
+    kept_contradicting: VecDeque<Replayed>,
 }
 
 impl Replay {
@@ -101,8 +103,8 @@ impl Replay {
             counts: Default::default(),
             changed: 0,
             contradicting: 0,
-            kept_changed: Vec::new(),
-            kept_contradicting: Vec::new(),
+            kept_changed: VecDeque::new(),
+            kept_contradicting: VecDeque::new(),
         }
     }
 
@@ -117,15 +119,11 @@ impl Replay {
         }
         if replayed.contradiction().is_some() {
             self.contradicting += 1;
-            if self.kept_contradicting.len() < self.keep {
-                self.kept_contradicting.push(replayed.clone());
-            }
+            keep_newest(&mut self.kept_contradicting, self.keep, replayed.clone());
         }
         if replayed.is_changed() {
             self.changed += 1;
-            if self.kept_changed.len() < self.keep {
-                self.kept_changed.push(replayed);
-            }
+            keep_newest(&mut self.kept_changed, self.keep, replayed);
         }
     }
 
@@ -153,13 +151,20 @@ impl Replay {
         self.contradicting
     }
 
-    /// The first of the changed ones.
+    /// The last of the changed ones, the newest first.
     pub fn kept_changed(&self) -> impl Iterator<Item = &Replayed> {
-        self.kept_changed.iter()
+        self.kept_changed.iter().rev()
     }
 
-    /// The first of the contradicting ones.
+    /// The last of the contradicting ones, the newest first.
     pub fn kept_contradicting(&self) -> impl Iterator<Item = &Replayed> {
-        self.kept_contradicting.iter()
+        self.kept_contradicting.iter().rev()
+    }
+}
+
+fn keep_newest(kept: &mut VecDeque<Replayed>, most: usize, one: Replayed) {
+    kept.push_back(one);
+    if kept.len() > most {
+        kept.pop_front();
     }
 }

@@ -1,7 +1,8 @@
 //! History under another policy.
 
-use banksman_core::{ActionId, Quorum, Risk, Tier, Timestamp, Verdict};
-use banksman_policy::{Contradiction, HumanAnswer, Replay, Replayed};
+use banksman_core::json::CanonicalJson;
+use banksman_core::{Action, ActionId, Assessment, Kind, Quorum, Risk, Tier, Timestamp, Verdict};
+use banksman_policy::{Contradiction, Ending, Facts, HumanAnswer, Meters, Policy, Replay, Replayed};
 
 fn verdict(tier: Tier) -> Verdict {
     Verdict {
@@ -70,4 +71,38 @@ fn everything_is_counted_and_only_so_many_are_kept() {
     assert_eq!((replay.total(), replay.changed(), replay.contradicting()), (200_000, 100_000, 100_000));
     assert_eq!(replay.count(Tier::Approve, Tier::Auto), 100_000);
     assert_eq!((replay.kept_changed().count(), replay.kept_contradicting().count()), (10, 10));
+}
+
+#[test]
+fn windows_are_filled_as_they_were_and_forget_what_they_do_not_look_back_to() {
+    let policy = Policy::parse(
+        "p",
+        "version: 1\nwindows: {refunded: {sum: args.amount, per: args.customer, over: 1h}}\ntools: {refund: {tier: auto}}\n\
+         rules:\n- {id: limit, match: {tool: refund, window: {refunded: {gt: 100}}}, tier: approve}\n",
+    )
+    .unwrap();
+    let mut meters = Meters::default();
+    let mut number = 0;
+    let mut ask = |minute: i64, customer: &str, ending: Ending| {
+        let args = format!(r#"{{"amount": 49, "customer": "{customer}"}}"#);
+        let action = Action::bare("refund", Kind::Tool, CanonicalJson::parse(args.as_bytes()).unwrap());
+        let now = Timestamp::from_micros(1_700_000_000_000_000 + minute * 60_000_000);
+        number += 1;
+        let facts = Facts::plain("riley", now);
+        let judged = meters.judge(
+            &policy,
+            &action,
+            &Assessment::of(Vec::new()),
+            &facts,
+            ActionId::from_parts(1, number),
+            ending,
+        );
+        judged.verdict.tier
+    };
+    assert_eq!(ask(0, "a", Ending::Ran), Tier::Auto);
+    assert_eq!(ask(1, "a", Ending::NeverRan), Tier::Auto);
+    assert_eq!(ask(2, "a", Ending::Ran), Tier::Auto);
+    assert_eq!(ask(3, "a", Ending::NeverRan), Tier::Approve, "the third within the hour");
+    assert_eq!(ask(3, "b", Ending::Ran), Tier::Auto, "another customer");
+    assert_eq!(ask(63, "a", Ending::Ran), Tier::Auto, "an hour later");
 }

@@ -1,14 +1,13 @@
 //! `banksman policy replay`: a changed policy against what the server has recorded.
 
-use std::collections::BTreeMap;
 use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use banksman_client::ActionsQuery;
 use banksman_core::wire::ActionView;
-use banksman_core::{Action, Decision, Mode, Tier};
-use banksman_policy::{Contradiction, Facts, HumanAnswer, Policy, Replay, Replayed};
+use banksman_core::{Action, ActionId, Assessment, Decision, Mode, Status, Tier, Timestamp};
+use banksman_policy::{Contradiction, Ending, Facts, HumanAnswer, Meters, Policy, Replay, Replayed};
 
 use crate::context::Context;
 use crate::display::Tone;
@@ -69,42 +68,72 @@ fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Rep
     };
     let since = args.since.map(|when| when.from(context.now));
     let mut replay = Replay::new(args.limit);
-    let mut query = ActionsQuery { limit: Some(PAGE), ..ActionsQuery::default() };
+    let mut again =
+        Again { policy, mode, recorded_findings: args.recorded_findings, meters: Meters::default() };
+    // Oldest first, because windows fill in the order of things; ids begin with their time.
+    let mut query = ActionsQuery {
+        oldest_first: true,
+        cursor: since.map(before).map(|id| id.to_string()),
+        limit: Some(PAGE),
+        ..ActionsQuery::default()
+    };
     loop {
-        // Newest first, so that the first one that is too old is the end.
         let page = client.actions(&query)?;
-        let recent = page.items.iter().take_while(|view| since.is_none_or(|since| view.created_at >= since));
-        let mut count = 0;
-        for view in recent {
-            replay.add(again(view, policy, mode, args.recorded_findings));
-            count += 1;
+        for view in page.items.iter().filter(|view| since.is_none_or(|since| view.created_at >= since)) {
+            replay.add(again.judge(view));
         }
         progress(replay.total());
-        if count < page.items.len() || page.next_cursor.is_none() {
-            break;
+        match page.next_cursor {
+            Some(cursor) => query.cursor = Some(cursor),
+            None => break,
         }
-        query.cursor = page.next_cursor;
     }
     clear_progress();
     Ok(replay)
 }
 
-/// An action of the past, judged again.
-fn again(view: &ActionView, policy: &Policy, mode: Mode, recorded_findings: bool) -> Replayed {
-    let action = action_of(view);
-    let fresh = (!recorded_findings).then(|| policy.assessor().assess(&action));
-    let assessment = fresh.as_ref().unwrap_or(&view.assessment);
-    let facts = Facts { mode, ..Facts::plain(&view.agent, view.created_at) };
-    let windows = policy.assumed_windows(&action, assessment, &facts, &BTreeMap::new());
-    let judged = policy.judge(&action, assessment, &Facts { windows: &windows, ..facts });
-    Replayed {
-        id: view.id,
-        at: view.created_at,
-        agent: view.agent.clone(),
-        tool: view.tool.clone(),
-        before: view.verdict.clone(),
-        after: judged.verdict,
-        human: human(view),
+/// An id before all those of a moment.
+fn before(moment: Timestamp) -> ActionId {
+    let millis = u64::try_from(moment.as_micros() / 1000).unwrap_or(0);
+    ActionId::from_parts(millis.saturating_sub(1), 0)
+}
+
+/// What history is judged by, and what windows hold so far.
+struct Again<'p> {
+    policy: &'p Policy,
+    mode: Mode,
+    recorded_findings: bool,
+    meters: Meters,
+}
+
+impl Again<'_> {
+    fn judge(&mut self, view: &ActionView) -> Replayed {
+        let action = action_of(view);
+        let mut assessment = view.assessment.clone();
+        if !self.recorded_findings {
+            // What triage said is not asked again: it may cost, and it would not say the same.
+            assessment = Assessment { triage: assessment.triage, ..self.policy.assessor().assess(&action) };
+        }
+        let facts = Facts { mode: self.mode, ..Facts::plain(&view.agent, view.created_at) };
+        let judged =
+            self.meters.judge(self.policy, &action, &assessment, &facts, view.id, ending(view.status));
+        Replayed {
+            id: view.id,
+            at: view.created_at,
+            agent: view.agent.clone(),
+            tool: view.tool.clone(),
+            before: view.verdict.clone(),
+            after: judged.verdict,
+            human: human(view),
+        }
+    }
+}
+
+fn ending(status: Status) -> Ending {
+    match status {
+        Status::Failed => Ending::Failed,
+        status if status.never_ran() => Ending::NeverRan,
+        _ => Ending::Ran,
     }
 }
 
