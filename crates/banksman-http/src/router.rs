@@ -361,7 +361,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Operation::new("metrics", "Numbers for Prometheus").answers_with(
                 200,
                 "In Prometheus' text format",
-                metrics::FORMAT,
+                "text/plain",
             ),
         ),
         route(

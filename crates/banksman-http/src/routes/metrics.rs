@@ -10,7 +10,8 @@ use super::Answer;
 use crate::App;
 use crate::access::PersonCaller;
 
-pub(crate) const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
+/// What Prometheus asks for, by its full name.
+const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) async fn metrics(State(app): State<App>, PersonCaller(_): PersonCaller) -> Answer {
     let house = app.engine.house().await?;

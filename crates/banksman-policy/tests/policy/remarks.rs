@@ -180,9 +180,7 @@ fn rule() -> impl Strategy<Value = String> {
             kept
         };
         let mut matches = once(matches);
-        if !args.is_empty() {
-            matches.push(format!("args: {{{}}}", args[0]));
-        }
+        matches.extend(args.first().map(|test| format!("args: {{{test}}}")));
         let effects: String = once(effects).iter().map(|effect| format!(", {effect}")).collect();
         let effects = if effects.contains("tier: approve") {
             effects

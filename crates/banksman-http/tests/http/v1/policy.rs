@@ -52,6 +52,6 @@ async fn going_back_to_the_text_in_force_ends_the_refusal() {
 async fn agents_learn_neither_policy_nor_numbers() {
     let server = Server::start().await;
     for path in ["/v1/policy", "/metrics"] {
-        server.send(Request::get(path).by(&server.riley)).await.problem(403, "not_allowed");
+        server.send(Request::get(path).by(&server.riley)).await.problem(403, "wrong_credential");
     }
 }

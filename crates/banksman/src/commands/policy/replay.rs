@@ -259,35 +259,34 @@ fn counts(replay: &Replay) -> Table {
     table
 }
 
+/// What matters most comes first: a narrow terminal cuts the rest.
 fn list(replayed: &[&Replayed]) -> Table {
     let mut table = Table::new(vec![
         Column { heading: "ID", most: 30 },
-        Column { heading: "PROPOSED", most: 20 },
-        Column { heading: "AGENT", most: 12 },
-        Column { heading: "TOOL", most: 20 },
+        Column { heading: "TOOL", most: 16 },
         Column { heading: "THEN", most: 8 },
         Column { heading: "NOW", most: 8 },
-        Column { heading: "BY", most: 60 },
+        Column { heading: "PERSON", most: 20 },
+        Column { heading: "RULE", most: 40 },
+        Column { heading: "AGENT", most: 16 },
+        Column { heading: "PROPOSED", most: 20 },
     ]);
     for one in replayed {
-        let by = match (one.contradiction(), &one.human) {
-            (Some(Contradiction::LetsThroughDenied), Some(human)) => {
-                format!("{}, which {} denied", one.after.rule, human.by)
-            }
-            (Some(Contradiction::BlocksApproved), Some(human)) => {
-                format!("{}, which {} approved", one.after.rule, human.by)
-            }
-            _ => one.after.rule.clone(),
-        };
-        let tone = if one.after.tier < one.before.tier { Tone::Alarm } else { Tone::Warning };
+        let person = one
+            .human
+            .as_ref()
+            .map(|human| format!("{} {}", human.by, if human.approved { "approved" } else { "denied" }));
+        let tone = if one.contradiction().is_some() { Tone::Alarm } else { Tone::Plain };
+        let now = if one.after.tier < one.before.tier { Tone::Alarm } else { Tone::Warning };
         table.row(vec![
             Cell::new(&one.id.to_string()),
-            Cell::new(&to_the_second(one.at)),
-            Cell::new(&one.agent),
             Cell::new(&one.tool),
             Cell::new(one.before.tier.as_str()),
-            Cell::toned(one.after.tier.as_str(), tone),
-            Cell::new(&by),
+            Cell::toned(one.after.tier.as_str(), now),
+            Cell::toned(person.as_deref().unwrap_or(""), tone),
+            Cell::new(&one.after.rule),
+            Cell::new(&one.agent),
+            Cell::new(&to_the_second(one.at)),
         ]);
     }
     table
