@@ -43,7 +43,7 @@ impl From<Transition> for Plan {
 impl Plan {
     /// The same, but only if it is committed before the time is up that the action has in its state.
     pub(crate) fn in_time(self, scene: &Scene<'_>) -> Self {
-        Self { before: scene.case.state.wakes_at(), ..self }
+        Self { before: scene.case.state.ends_at(), ..self }
     }
 }
 
@@ -61,11 +61,13 @@ pub(crate) struct Scene<'a> {
     pub(crate) case: &'a Arc<Case>,
     pub(crate) control: &'a Control,
     pub(crate) now: Timestamp,
+    /// Whom policy lets approve their own.
+    pub(crate) solo_operator: Option<&'a str>,
 }
 
 impl Scene<'_> {
     pub(crate) fn moment(&self) -> Moment<'_> {
-        Moment { now: self.now, freeze: self.control.freeze_of(self.case) }
+        Moment { now: self.now, freeze: self.control.freeze_of(self.case), solo_operator: self.solo_operator }
     }
 
     pub(crate) fn refuse(&self, refusal: Refusal) -> EngineError {
@@ -106,7 +108,13 @@ impl Engine {
             if let Some(principal) = principal {
                 self.confirm(principal, control.epoch).await?;
             }
-            let planned = plan(&Scene { case: &case, control: &control, now: self.clock.now() });
+            let judge = self.judge.load_full();
+            let planned = plan(&Scene {
+                case: &case,
+                control: &control,
+                now: self.clock.now(),
+                solo_operator: judge.house().solo_operator.as_deref(),
+            });
             let planned = match planned {
                 Ok(planned) => planned,
                 // What is remembered may be old. Only what is stored says no.
@@ -180,9 +188,8 @@ impl Engine {
         if told {
             self.dispatcher.nudge();
         }
-        if changes_house && let Err(error) = self.reload_control().await {
-            // It is committed; the next guarded commit will notice the new epoch and read again.
-            tracing::warn!(%error, "could not read the house rules again");
+        if changes_house {
+            self.notice_new_rules().await;
         }
         Ok(case)
     }
@@ -190,7 +197,7 @@ impl Engine {
 
 /// What the lifecycle would have said, had its clock been that of the store.
 fn too_late(case: &Case) -> EngineError {
-    let at = case.state.wakes_at().unwrap_or_default();
+    let at = case.state.ends_at().unwrap_or_default();
     let refusal =
         if case.status() == Status::Pending { Refusal::Expired { at } } else { Refusal::Lapsed { at } };
     EngineError::refused(refusal, case)

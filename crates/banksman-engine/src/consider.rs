@@ -5,12 +5,13 @@
 //! a sum that has all those in it that were let through before.
 
 use banksman_core::meter::{Charge, Reading};
-use banksman_core::{Action, ActionId, Case, Submission, Timestamp};
-use banksman_policy::{Facts, Metering};
+use banksman_core::redact::redacted;
+use banksman_core::{Action, ActionId, Assessment, Case, Submission, Timestamp};
+use banksman_policy::{Facts, Metering, Windows};
 use banksman_store::Control;
 
 use crate::triage::TriageQuestion;
-use crate::{Engine, EngineError};
+use crate::{Engine, EngineError, Judge};
 
 /// What the actions of one commit have read from meters, and will add to them.
 #[derive(Debug, Default)]
@@ -29,6 +30,19 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) now: Timestamp,
     /// The action itself, if it is there already and is judged anew.
     pub(crate) itself: Option<ActionId>,
+}
+
+/// What is true around an action, with what the windows show.
+struct View<'f> {
+    facts: Facts<'f>,
+    windows: Windows,
+    metering: Metering,
+}
+
+impl View<'_> {
+    fn facts(&self) -> Facts<'_> {
+        Facts { windows: &self.windows, ..self.facts }
+    }
 }
 
 impl Surroundings<'_> {
@@ -64,31 +78,59 @@ impl Engine {
     /// Assesses and judges an action, by what meters show now and what is on the tab already.
     pub(crate) async fn consider(
         &self,
-        mut action: Action,
+        action: Action,
         around: &Surroundings<'_>,
         tab: &mut Tab,
     ) -> Result<(Submission, Metered), EngineError> {
         let judge = self.judge.load_full();
         let mut assessment = judge.assess(&action);
         let facts = around.facts(&action.tool);
-        let metering = judge.metering(&action, &assessment, &facts);
-        let queries = metering.queries(&tab.charges, around.itself);
+        let now = self.view(&**judge, &action, &assessment, around.itself, facts, tab).await?;
+        // After a fallback the demands of the mode before it hold on: no agent gains anything by failing.
+        let before = match around.control.fell_back_from {
+            Some(mode) => {
+                let facts = Facts { mode, ..facts };
+                Some(self.view(&**judge, &action, &assessment, around.itself, facts, tab).await?)
+            }
+            None => None,
+        };
+        let demanded = |action: &Action, assessment: &Assessment| {
+            let verdict = judge.judge(action, assessment, &now.facts());
+            match &before {
+                Some(before) => verdict.at_least(&judge.judge(action, assessment, &before.facts())),
+                None => verdict,
+            }
+        };
+        let mut verdict = demanded(&action, &assessment);
+        if let Some(plan) = judge.triage(&action, &assessment, &facts, &verdict) {
+            let agent = around.agent.to_owned();
+            // What people do not get to see is not for others either.
+            let shown = action.with_args(redacted(&action.args, &verdict.redact));
+            let question = TriageQuestion { agent, action: shown, assessment: assessment.clone(), verdict };
+            assessment.triage = Some(self.triage.ask(plan, &question, around.now).await);
+            // One more voice, and the strictest wins: it cannot get milder.
+            verdict = demanded(&action, &assessment);
+        }
+        let submission = Submission { digest: action.digest(), action, assessment, verdict };
+        Ok((submission.discreet(), Metered(now.metering)))
+    }
+
+    /// Reads the meters that it takes to judge an action under these facts.
+    async fn view<'f>(
+        &self,
+        judge: &dyn Judge,
+        action: &Action,
+        assessment: &Assessment,
+        itself: Option<ActionId>,
+        facts: Facts<'f>,
+        tab: &mut Tab,
+    ) -> Result<View<'f>, EngineError> {
+        let metering = judge.metering(action, assessment, &facts);
+        let queries = metering.queries(&tab.charges, itself);
         let readings = if queries.is_empty() { Vec::new() } else { self.store.readings(queries).await? };
         let windows = metering.windows(&readings, &tab.charges);
         tab.readings.extend(readings);
-        let facts = Facts { windows: &windows, ..facts };
-        let mut verdict = judge.judge(&action, &assessment, &facts);
-        if let Some(plan) = judge.triage(&action, &assessment, &facts, &verdict) {
-            let agent = around.agent.to_owned();
-            let question = TriageQuestion { agent, action, assessment, verdict };
-            let answer = self.triage.ask(plan, &question, around.now).await;
-            TriageQuestion { action, assessment, .. } = question;
-            assessment.triage = Some(answer);
-            // One more voice, and the strictest wins: it cannot get milder.
-            verdict = judge.judge(&action, &assessment, &facts);
-        }
-        let submission = Submission { digest: action.digest(), action, assessment, verdict };
-        Ok((submission, Metered(metering)))
+        Ok(View { facts, windows, metering })
     }
 
     /// What an action that failed adds to the meters of failures.

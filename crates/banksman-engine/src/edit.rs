@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::meter::{Charge, Reading};
+use banksman_core::redact::restored;
 use banksman_core::{Action, ActionId, Ballot, Case, Command, Edit, Principal, Submission, step};
 
 use crate::advance::{House, Plan, Scene, TRIES};
@@ -35,7 +36,10 @@ impl Engine {
         for _ in 0..TRIES {
             let mut draft = self.draft(id, ballot, args).await;
             let edited = self
-                .advance(id, Some(reviewer), House::Guarded, |scene| plan(scene, ballot, &mut draft))
+                .advance(id, Some(reviewer), House::Guarded, |scene| {
+                    let lent = self.lent_to(&reviewer.name, scene);
+                    plan(scene, &Ballot { lent, ..ballot.clone() }, &mut draft)
+                })
                 .await;
             match edited {
                 Err(EngineError::Overtaken) => {}
@@ -58,7 +62,9 @@ impl Engine {
             // The lifecycle will say that the edit is about something else. If not, it has moved meanwhile.
             return Err(EngineError::Overtaken);
         }
-        let action = edited(&current.action, args)?;
+        // Where the reviewer left a blackened value alone, it stays what it is.
+        let args = args.map(|args| restored(args, &current.action.args, &current.verdict.redact));
+        let action = edited(&current.action, args.as_ref())?;
         let control = self.control.load_full();
         let now = self.clock.now();
         let around = Surroundings { agent: &case.agent, control: &control, now, itself: Some(id) };

@@ -13,6 +13,7 @@ use crate::dispatcher::Dispatcher;
 use crate::in_force::PolicyInForce;
 use crate::live::Live;
 use crate::memory::Memory;
+use crate::regression::Failures;
 use crate::timekeeper::Timekeeper;
 use crate::triage::TriageDesk;
 use crate::{Clock, EngineError, Evaluator, Judge, Signer};
@@ -48,6 +49,7 @@ pub struct Engine {
     pub(crate) timekeeper: Timekeeper,
     pub(crate) dispatcher: Dispatcher,
     pub(crate) triage: TriageDesk,
+    pub(crate) failures: Failures,
 }
 
 impl Engine {
@@ -79,6 +81,7 @@ impl Engine {
             timekeeper: Timekeeper::default(),
             dispatcher: Dispatcher::default(),
             triage: TriageDesk::default(),
+            failures: Failures::default(),
         }))
     }
 
@@ -120,6 +123,14 @@ impl Engine {
         self.control
             .rcu(|known| if known.epoch > control.epoch { Control::clone(known) } else { control.clone() });
         Ok(())
+    }
+
+    /// Reads the house rules again after a commit of our own changed them. If that fails, the next guarded commit
+    /// will notice the new epoch and read again.
+    pub(crate) async fn notice_new_rules(&self) {
+        if let Err(error) = self.reload_control().await {
+            tracing::warn!(%error, "could not read the house rules again");
+        }
     }
 
     /// Makes a commit known: to memory, to those who wait, and to the workers.

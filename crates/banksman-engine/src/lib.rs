@@ -34,7 +34,11 @@ mod cancel;
 mod claim;
 mod outcome;
 
+mod delegations;
+mod grants;
 mod house;
+mod modes;
+mod regression;
 mod resolutions;
 
 mod dispatcher;

@@ -40,7 +40,11 @@ impl Engine {
                 // Not from memory: what was refused just now was refused because of what is stored.
                 self.fetch(id).await
             }
-            other => other,
+            Ok(case) => {
+                self.heed_outcome(&case).await;
+                Ok(case)
+            }
+            Err(error) => Err(error),
         }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::meter::Charge;
 use banksman_core::{Action, ActionId, Assessment, Digest, Verdict};
-use banksman_policy::{Facts, Metering, Policy, TriagePlan};
+use banksman_policy::{Facts, HousePolicy, Metering, Policy, TriagePlan};
 
 /// Assesses and judges actions. Values in, values out.
 ///
@@ -15,6 +15,12 @@ pub trait Judge: Send + Sync + 'static {
 
     /// What it demands.
     fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Verdict;
+
+    /// What holds for the house as a whole.
+    fn house(&self) -> &HousePolicy {
+        static STRICT: HousePolicy = HousePolicy::strict();
+        &STRICT
+    }
 
     /// The digest of the policy's text, for the audit log.
     fn digest(&self) -> Digest;
@@ -60,6 +66,10 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
         self.as_ref().judge(action, assessment, facts)
     }
 
+    fn house(&self) -> &HousePolicy {
+        self.as_ref().house()
+    }
+
     fn digest(&self) -> Digest {
         self.as_ref().digest()
     }
@@ -96,6 +106,10 @@ impl Judge for Policy {
 
     fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Verdict {
         Policy::judge(self, action, assessment, facts).verdict
+    }
+
+    fn house(&self) -> &HousePolicy {
+        Policy::house(self)
     }
 
     fn digest(&self) -> Digest {

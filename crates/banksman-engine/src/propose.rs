@@ -7,11 +7,12 @@ use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
     Action, ActionId, BatchId, Case, Digest, Moment, Opening, Principal, Timestamp, Transition, open,
 };
-use banksman_store::{Commit, CommitError, Conflict, Control, IdempotencyKey};
+use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, IdempotencyKey};
 
 use crate::admission::Scope;
 use crate::advance::notices;
 use crate::consider::{Surroundings, Tab};
+use crate::grants::spent_grant;
 use crate::{Engine, EngineError, ids};
 
 /// A proposal as it came in.
@@ -93,13 +94,18 @@ impl Engine {
                 readings: tab.readings,
                 charges: tab.charges,
                 idempotency: key,
+                control: spent_grant(&control, &case).map(ControlChange::UseGrant).into_iter().collect(),
                 events: vec![transition.event],
                 notices: rows,
                 ..Commit::default()
             };
+            let spends = !commit.control.is_empty();
             match self.store.commit(commit).await {
                 Ok(committed) => {
                     self.publish(std::slice::from_ref(&case), committed.last_seq);
+                    if spends {
+                        self.notice_new_rules().await;
+                    }
                     if told {
                         self.dispatcher.nudge();
                     }
@@ -147,7 +153,9 @@ impl Engine {
         let submission = Arc::new(submission);
         let freeze =
             control.freezes.iter().find(|freeze| freeze.covers(&agent.name, &submission.action.tool));
-        let grant = control.grants.iter().find(|grant| grant.covers(&agent.name, &submission, now));
+        let judge = self.judge.load();
+        let moment = Moment { now, freeze, solo_operator: judge.house().solo_operator.as_deref() };
+        let grant = control.grants.iter().find(|grant| grant.covers(agent, &submission, &moment));
         let (millis, entropy) = ids::fresh(now)?;
         let opening = Opening {
             id: ActionId::from_parts(millis, entropy),
@@ -156,7 +164,7 @@ impl Engine {
             submission,
             grant: grant.map(|grant| grant.id),
         };
-        let transition = open(opening, &Moment { now, freeze });
+        let transition = open(opening, &moment);
         metered.charge(tab, &transition.case);
         Ok(transition)
     }
@@ -224,7 +232,7 @@ impl Engine {
     /// or not, so that a new one can be held.
     pub(crate) async fn still_waits(&self, id: ActionId) -> Result<Option<Arc<Case>>, EngineError> {
         let case = self.fetch(id).await?;
-        if case.state.wakes_at().is_some_and(|due| due <= self.clock.now()) {
+        if case.state.ends_at().is_some_and(|end| end <= self.clock.now()) {
             self.pass_time(id).await?;
             return Ok(None);
         }

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use banksman_core::{Digest, Mode, Quorum, Risk, Severity, Tier};
+use banksman_core::redact::is_redaction_path;
+use banksman_core::{Digest, EscalationStep, Mode, Quorum, Risk, Severity, Tier};
 use banksman_risk::{Assessor, Catalogue, RuleSet};
 use jiff::tz::TimeZone;
 use serde_saphyr::Spanned;
@@ -16,6 +17,7 @@ use crate::file::{
 use crate::glob::Glob;
 use crate::index::Index;
 use crate::load::{Place, PolicyError, Source};
+use crate::people::{self, AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
 use crate::triage::TriagePlan;
@@ -40,6 +42,8 @@ pub struct Policy {
     pub(crate) budgets: Vec<Budget>,
     pub(crate) zone: TimeZone,
     pub(crate) triage: Option<TriagePlan>,
+    pub(crate) redact: Vec<String>,
+    pub(crate) house: HousePolicy,
     assessor: Assessor,
     digest: Digest,
 }
@@ -61,12 +65,16 @@ pub(crate) struct Effect {
     pub(crate) risk: Option<Risk>,
     pub(crate) tier: Option<Tier>,
     pub(crate) quorum: Option<Quorum>,
+    pub(crate) extra_people: u32,
+    pub(crate) escalation: Vec<EscalationStep>,
     pub(crate) timeout: Option<u64>,
     pub(crate) claim_within: Option<u64>,
     pub(crate) lease: Option<u64>,
     pub(crate) require_reason: bool,
-    pub(crate) allow_remember: Option<bool>,
+    pub(crate) allow_remember: Option<AllowRemember>,
     pub(crate) message: Option<String>,
+    pub(crate) route: Option<String>,
+    pub(crate) redact: Vec<String>,
 }
 
 /// Time spans where nothing else is said, in seconds.
@@ -110,6 +118,12 @@ impl Policy {
         self.rules.len()
     }
 
+    /// What it says about the house as a whole.
+    #[must_use]
+    pub fn house(&self) -> &HousePolicy {
+        &self.house
+    }
+
     /// The digest of its text, for the audit log.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -133,9 +147,14 @@ struct Draft {
     windows: Vec<Window>,
     budgets: Vec<Budget>,
     zone: Option<TimeZone>,
+    redact: Vec<String>,
     triage: Option<TriagePlan>,
     /// Tests of windows, with their places: a window may be written after the rule, or in another file.
     window_tests: Vec<(String, PolicyError)>,
+    enforcement: Option<Enforcement>,
+    solo_operator: Option<String>,
+    fallback: Option<Fallback>,
+    gates: BTreeMap<ModeName, ModeGate>,
     risk_rules: RuleSet,
 }
 
@@ -145,6 +164,7 @@ impl Draft {
             let problem = format!("is version {}, and this program knows version 1", file.version.value);
             return Err(source.error_at(&file.version, problem));
         }
+        self.add_house(source, &file)?;
         let whole = &file.version;
         only_once(&mut self.preset, file.preset, || {
             source.error_at(whole, "another file sets a preset already")
@@ -164,6 +184,12 @@ impl Draft {
             only_once(&mut self.zone, Some(zone), || {
                 source.error_at(name, "another file sets the time zone already")
             })?;
+        }
+        for path in &file.redact {
+            if !is_redaction_path(&path.value) {
+                return Err(source.error_at(path, "is no path to arguments: write card or **.pin"));
+            }
+            self.redact.push(path.value.clone());
         }
         if let Some(triage) = &file.triage {
             let condition = countable(source, triage.value.matches.as_ref())?;
@@ -194,6 +220,31 @@ impl Draft {
         self.risk_rules.programs.extend(file.risk.programs);
         self.risk_rules.rules.extend(file.risk.rules);
         self.risk_rules.disable.extend(file.risk.disable);
+        Ok(())
+    }
+
+    fn add_house(&mut self, source: &Source, file: &PolicyFile) -> Result<(), PolicyError> {
+        let whole = &file.version;
+        let again = |what: &str| source.error_at(whole, format!("another file sets {what} already"));
+        only_once(&mut self.enforcement, file.enforcement, || again("enforcement"))?;
+        if let Some(name) = &file.solo_operator {
+            if name.value.trim().is_empty() {
+                return Err(source.error_at(name, "solo_operator names one person"));
+            }
+            only_once(&mut self.solo_operator, Some(name.value.clone()), || again("solo_operator"))?;
+        }
+        if file.modes.fallback.is_some_and(|fallback| fallback.failures == 0) {
+            return Err(source.error_at(whole, "modes.fallback: it takes at least one failure to fall back"));
+        }
+        only_once(&mut self.fallback, file.modes.fallback, || again("modes.fallback"))?;
+        for (mode, gate) in &file.modes.change_to {
+            if gate.roles.iter().any(|role| role.trim().is_empty()) {
+                return Err(source.error_at(whole, "modes.change_to: a role has a name"));
+            }
+            if self.gates.insert(*mode, gate.clone()).is_some() {
+                return Err(again("who may change to this mode"));
+            }
+        }
         Ok(())
     }
 
@@ -308,12 +359,16 @@ impl Draft {
             tier: written.tier,
             quorum: written.quorum,
             roles: written.roles.clone(),
+            extra_people: written.extra_people,
+            escalation: written.escalation.clone(),
             timeout: written.timeout.or(ttl),
             claim_within: written.claim_within,
             lease: written.lease,
             require_reason: written.require_reason,
-            allow_remember: written.allow_remember,
+            allow_remember: written.allow_remember.clone(),
             message: written.message.clone(),
+            route: written.route.clone(),
+            redact: written.redact.clone(),
         };
         let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
         let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
@@ -380,6 +435,13 @@ impl Draft {
             budgets: self.budgets,
             zone: self.zone.unwrap_or(TimeZone::UTC),
             triage: self.triage,
+            redact: self.redact,
+            house: HousePolicy {
+                observes: self.enforcement == Some(Enforcement::Observe),
+                solo_operator: self.solo_operator,
+                fallback: self.fallback,
+                gates: self.gates.into_iter().map(|(ModeName(mode), gate)| (mode, gate)).collect(),
+            },
             assessor: Assessor::new(catalogue),
             digest: Digest::of(all.as_bytes()),
         })
@@ -437,7 +499,16 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         let problem = "the quorum is smaller than the number of roles, each of which needs a person";
         return Err(source.error_at(demand, problem));
     }
-    if written.allow_remember == Some(true) && written.tier.is_some_and(|tier| tier != Tier::Approve) {
+    if let Some(path) = written.redact.iter().find(|path| !is_redaction_path(path)) {
+        return Err(
+            source.error_at(demand, format!("{path:?} is no path to arguments: write card or **.pin"))
+        );
+    }
+    if written.extra_people > 16 {
+        return Err(source.error_at(demand, "extra_people is at most 16"));
+    }
+    let may_remember = matches!(written.allow_remember, Some(AllowRemember::Within(_)));
+    if may_remember && written.tier.is_some_and(|tier| tier != Tier::Approve) {
         return Err(source.error_at(demand, "allow_remember goes only with tier approve"));
     }
     let says_quorum = written.quorum.is_some() || !written.roles.is_empty() || usual > 1;
@@ -445,11 +516,15 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         risk: written.risk,
         tier: written.tier,
         quorum: says_quorum.then(|| Quorum::new(count, written.roles.clone())),
+        extra_people: written.extra_people,
+        escalation: people::chain(source, demand)?,
         timeout: written.timeout.map(|seconds| seconds.0),
         claim_within: written.claim_within.map(|seconds| seconds.0),
         lease: written.lease.map(|seconds| seconds.0),
         require_reason: written.require_reason,
-        allow_remember: written.allow_remember,
+        allow_remember: written.allow_remember.clone(),
         message: written.message.clone(),
+        route: written.route.clone(),
+        redact: written.redact.clone(),
     })
 }

@@ -14,6 +14,7 @@ use serde_saphyr::Spanned;
 
 pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
+pub use crate::people::{Again, AllowRemember, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
 use crate::preset::Preset;
 pub use crate::span::Seconds;
 pub use crate::triage::{Model, Webhook};
@@ -31,6 +32,16 @@ pub struct PolicyFile {
     /// A ready-made stance.
     #[serde(default)]
     pub preset: Option<Preset>,
+    /// Whether what is demanded is enforced, or only observed.
+    #[serde(default)]
+    pub enforcement: Option<Enforcement>,
+    /// The one person who may approve what they, or their own agent, proposed.
+    #[serde(default)]
+    #[schemars(with = "Option<String>")]
+    pub solo_operator: Option<Spanned<String>>,
+    /// Who may change the operating mode, and when it falls back by itself.
+    #[serde(default)]
+    pub modes: WrittenModes,
     /// What holds where no rule says otherwise.
     #[serde(default)]
     pub defaults: Defaults,
@@ -64,6 +75,10 @@ pub struct PolicyFile {
     #[serde(default)]
     #[schemars(with = "Option<Triage>")]
     pub triage: Option<Spanned<Triage>>,
+    /// Which arguments reviewers of any action do not get to see, by path: `card`, `customer.*`, `**.password`.
+    #[serde(default)]
+    #[schemars(with = "Vec<String>")]
+    pub redact: Vec<Spanned<String>>,
     /// Tools by exact name: the short form of rules that match nothing else.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Demand>")]
@@ -160,6 +175,12 @@ pub struct Rule {
     /// One approval by a person of each of these roles.
     #[serde(default)]
     pub roles: Vec<String>,
+    /// So many people more than anything else demands.
+    #[serde(default)]
+    pub extra_people: u32,
+    /// What happens while nobody decides.
+    #[serde(default)]
+    pub escalation: Vec<WrittenStep>,
     /// How long a hold lasts.
     #[serde(default)]
     pub timeout: Option<Seconds>,
@@ -176,12 +197,18 @@ pub struct Rule {
     /// Whether a decision needs a reason.
     #[serde(default)]
     pub require_reason: bool,
-    /// Whether an approval may be remembered. A single `false` among the rules that match forbids it.
+    /// Whether, and how far, an approval may be remembered. A single `false` among the rules that match forbids it.
     #[serde(default)]
-    pub allow_remember: Option<bool>,
+    pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.
     #[serde(default)]
     pub message: Option<String>,
+    /// Where people are told of it, by the name of a route.
+    #[serde(default)]
+    pub route: Option<String>,
+    /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
+    #[serde(default)]
+    pub redact: Vec<String>,
 }
 
 /// What is demanded, in a table.
@@ -197,6 +224,10 @@ pub struct Demand {
     pub quorum: Option<u32>,
     /// One approval by a person of each of these roles.
     pub roles: Vec<String>,
+    /// So many people more than anything else demands.
+    pub extra_people: u32,
+    /// What happens while nobody decides.
+    pub escalation: Vec<WrittenStep>,
     /// How long a hold lasts.
     pub timeout: Option<Seconds>,
     /// How long an authorisation lasts before it lapses.
@@ -205,10 +236,14 @@ pub struct Demand {
     pub lease: Option<Seconds>,
     /// Whether a decision needs a reason.
     pub require_reason: bool,
-    /// Whether an approval may be remembered.
-    pub allow_remember: Option<bool>,
+    /// Whether, and how far, an approval may be remembered.
+    pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.
     pub message: Option<String>,
+    /// Where people are told of it, by the name of a route.
+    pub route: Option<String>,
+    /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
+    pub redact: Vec<String>,
 }
 
 /// Which actions a rule is about.
@@ -271,7 +306,7 @@ pub enum RiskRange {
 }
 
 /// A table whose keys are names of something.
-fn keyed<K: JsonSchema, V: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+pub(crate) fn keyed<K: JsonSchema, V: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     json_schema!({
         "type": "object",
         "propertyNames": generator.subschema_for::<K>(),

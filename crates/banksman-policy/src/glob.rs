@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use banksman_core::{fits_wildcard, wildcard_covers};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
@@ -33,54 +34,16 @@ impl Glob {
         self.0.find(['*', '?']).and_then(|at| self.0.get(..at)).unwrap_or(&self.0)
     }
 
-    /// Whether a name fits. Linear in the product of the lengths at worst, without backtracking beyond one star.
+    /// Whether a name fits.
     #[must_use]
     pub fn fits(&self, name: &str) -> bool {
-        self.matches(name, |_| true)
-    }
-
-    fn matches(&self, name: &str, is_one: impl Fn(char) -> bool) -> bool {
-        let pattern: Vec<char> = self.0.chars().collect();
-        let name: Vec<char> = name.chars().collect();
-        let (mut p, mut n) = (0, 0);
-        let mut retry: Option<(usize, usize)> = None;
-        while let Some(&c) = name.get(n) {
-            match pattern.get(p) {
-                Some('*') => {
-                    retry = Some((p, n));
-                    p += 1;
-                }
-                Some('?') if is_one(c) => {
-                    p += 1;
-                    n += 1;
-                }
-                Some(&wanted) if wanted == c && is_one(c) => {
-                    p += 1;
-                    n += 1;
-                }
-                _ => match retry {
-                    // The last star takes one character more.
-                    Some((star, from)) => {
-                        retry = Some((star, from + 1));
-                        p = star + 1;
-                        n = from + 1;
-                    }
-                    None => return false,
-                },
-            }
-        }
-        pattern.iter().skip(p).all(|c| *c == '*')
+        fits_wildcard(&self.0, name)
     }
 
     /// Whether every name that fits `other` surely fits this one too. Some that do are not seen.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        // The other pattern as a text, whose wildcards only a star can take: what a star of ours takes in the
-        // pattern, it takes in every name that fits it. A `?` of ours takes one character, so it may take a `?`,
-        // but never a `*`.
-        let star = '\u{10FFFF}';
-        let opaque = other.0.replace('*', &star.to_string());
-        self.matches(&opaque, |c| c != star)
+        wildcard_covers(&self.0, &other.0)
     }
 }
 

@@ -78,9 +78,9 @@ impl Replayed {
     }
 }
 
-/// The tier that counts: what a preset approves in a person's place runs at once.
+/// The tier that counts: what a preset approves in a person's place, or is only observed, runs at once.
 fn effective(verdict: &Verdict) -> Tier {
-    if verdict.approved_by_preset.is_some() { Tier::Notify } else { verdict.tier }
+    if verdict.approved_by_preset.is_some() || verdict.observed { Tier::Notify } else { verdict.tier }
 }
 
 /// What came of replaying. It counts everything and keeps the last so many: memory does not grow with history.

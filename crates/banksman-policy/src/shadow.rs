@@ -2,7 +2,7 @@
 //!
 //! Only what is sure is said. All fields are taken apart by name, so that a new one cannot be forgotten here.
 
-use banksman_core::{Kind, Quorum, Risk};
+use banksman_core::{Escalation, EscalationStep, Kind, Quorum, Risk};
 
 use crate::arguments::{Answer, Argument, Comparison, Test};
 use crate::compile::{CompiledRule, Effect, Policy};
@@ -46,20 +46,51 @@ fn shadows(over: &CompiledRule, under: &CompiledRule) -> bool {
 }
 
 fn as_strict(over: &Effect, under: &Effect) -> bool {
-    let Effect { risk, tier, quorum, timeout, claim_within, lease, require_reason, allow_remember, message } =
-        under;
+    let Effect {
+        risk,
+        tier,
+        quorum,
+        extra_people,
+        escalation: _,
+        timeout,
+        claim_within,
+        lease,
+        require_reason,
+        allow_remember,
+        message,
+        route,
+        redact,
+    } = under;
     let shorter = |over: Option<u64>, under: Option<u64>| {
         under.is_none_or(|under| over.is_some_and(|over| over <= under))
     };
     over.risk >= *risk
         && over.tier >= *tier
         && more_people(over.quorum.as_ref(), quorum.as_ref())
+        && over.extra_people >= *extra_people
+        && same_chain(over, under)
         && shorter(over.timeout, *timeout)
         && shorter(over.claim_within, *claim_within)
         && shorter(over.lease, *lease)
         && (over.require_reason || !require_reason)
         && (allow_remember.is_none() || over.allow_remember == *allow_remember)
         && (message.is_none() || over.message == *message)
+        && (route.is_none() || over.route == *route)
+        && subset(redact, &over.redact)
+}
+
+/// Whether nothing about chains changes with `under`. A demand for a role that hands it to nobody keeps others from
+/// handing it over, so `over` has to do the same.
+fn same_chain(over: &Effect, under: &Effect) -> bool {
+    fn roles(effect: &Effect) -> &[String] {
+        effect.quorum.as_ref().map_or(&[], Quorum::roles)
+    }
+    let hands_over = |step: &EscalationStep| matches!(step.then, Escalation::HandTo { .. });
+    if under.escalation.is_empty() {
+        roles(under).is_empty() || !over.escalation.iter().any(hands_over)
+    } else {
+        over.escalation == under.escalation && roles(over) == roles(under)
+    }
 }
 
 fn more_people(over: Option<&Quorum>, under: Option<&Quorum>) -> bool {

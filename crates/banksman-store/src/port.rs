@@ -5,7 +5,8 @@ use std::sync::Arc;
 use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, MeterQuery, Reading};
 use banksman_core::{
-    ActionId, BatchId, Case, Digest, Freeze, FreezeId, Grant, GrantId, Mode, Notice, Timestamp, TokenId,
+    ActionId, BatchId, Case, Delegation, DelegationId, Digest, Freeze, FreezeId, Grant, GrantId, Mode,
+    Notice, Timestamp, TokenId,
 };
 
 use crate::{CaseQuery, Credential, EventQuery};
@@ -50,7 +51,7 @@ pub trait Store: Send + Sync + 'static {
     /// The next moment at which [`Store::due`] will have something new to say.
     async fn next_due(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Freezes, grants and mode, with the epoch that guards them.
+    /// Freezes, grants, delegations and mode, with the epoch that guards them.
     async fn control(&self) -> Result<Control, StoreError>;
 
     /// The credential with this hash of its secret, whether it is still live or not.
@@ -168,9 +169,22 @@ pub enum ControlChange {
     Unfreeze(FreezeId),
     Grant(Grant),
     RevokeGrant(GrantId),
+    /// The grant after one of its uses. Guarded by the epoch that it was read at, no use is lost or counted twice.
+    UseGrant(Grant),
+    Delegate(Delegation),
+    RevokeDelegation(DelegationId),
+    /// By a person's hand; a fallback is over then.
     SetMode(Mode),
+    /// By itself, from a mode whose demands hold on.
+    FallBack {
+        from: Mode,
+        to: Mode,
+    },
     AddCredential(Credential),
-    RevokeCredential { id: TokenId, at: Timestamp },
+    RevokeCredential {
+        id: TokenId,
+        at: Timestamp,
+    },
 }
 
 /// The house rules that can change at any moment and hold at once.
@@ -180,10 +194,14 @@ pub struct Control {
     pub epoch: u64,
     /// The operating mode.
     pub mode: Mode,
+    /// After a fallback: the mode whose demands hold as well.
+    pub fell_back_from: Option<Mode>,
     /// Freezes in force.
     pub freezes: Vec<Freeze>,
     /// Grants; some may have expired.
     pub grants: Vec<Grant>,
+    /// Delegations; some may not have begun, or be over.
+    pub delegations: Vec<Delegation>,
 }
 
 /// Something that people are to be told.

@@ -14,6 +14,7 @@ mod reload;
 mod triage;
 
 mod display;
+mod people;
 mod pretty;
 mod sheet;
 mod snippet;

@@ -21,12 +21,17 @@ mod propose;
 mod tiers;
 
 mod decide;
+mod delegations;
+mod escalation;
 mod grants;
 mod modify;
+mod solo;
 
 mod cancel;
 mod claim;
 mod freeze;
+mod modes;
+mod observing;
 mod time;
 
 mod resolutions;

@@ -48,6 +48,8 @@ fn mistakes_are_shown_where_they_are() {
             63,
             "depend",
         ),
+        ("version: 1\nredact: [a..b]\n", 2, 10, "no path"),
+        ("version: 1\nrules:\n- {id: a, redact: ['']}\n", 3, 3, "no path"),
         ("version: 1\ntriage: {timeout: 5s}\n", 2, 9, "one of command"),
         ("version: 1\ntriage: {command: [x], tiers: [block]}\n", 2, 9, "stays blocked"),
         ("version: 1\ntriage: {webhook: {url: 'ftp://x'}}\n", 2, 9, "https://"),

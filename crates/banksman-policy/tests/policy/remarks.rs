@@ -162,6 +162,16 @@ fn rule() -> impl Strategy<Value = String> {
             "accepts: [git.*]",
             "accepts: [git.push.force]",
             "message: look",
+            "message: twice",
+            "route: desk",
+            "redact: [card]",
+            "redact: [card, pin]",
+            "extra_people: 1",
+            "tier: approve, escalation: [{after: 2m, notify: again}]",
+            "tier: approve, roles: [lead], escalation: [{after: 2m, hand_to: boss}]",
+            "tier: approve, roles: [lead, boss]",
+            "tier: approve, allow_remember: true",
+            "tier: approve, allow_remember: {for: 8h}",
             "when: 'args.n > 3'",
         ]),
         0..3,
@@ -182,11 +192,6 @@ fn rule() -> impl Strategy<Value = String> {
         let mut matches = once(matches);
         matches.extend(args.first().map(|test| format!("args: {{{test}}}")));
         let effects: String = once(effects).iter().map(|effect| format!(", {effect}")).collect();
-        let effects = if effects.contains("tier: approve") {
-            effects
-        } else {
-            effects.replace("allow_remember: true", "")
-        };
         format!("match: {{{}}}{effects}", matches.join(", "))
     })
 }
@@ -239,6 +244,9 @@ fn judged(policy: &Policy, action: &Action, level: Option<Risk>, mode: Mode) -> 
     verdict.matched.clear();
     let mut roles = verdict.quorum.roles().to_vec();
     roles.sort();
+    verdict.messages.sort();
+    verdict.routes.sort();
+    verdict.redact.sort();
     verdict.quorum = banksman_core::Quorum::new(verdict.quorum.count(), roles);
     verdict
 }

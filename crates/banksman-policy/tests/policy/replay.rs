@@ -16,6 +16,12 @@ fn verdict(tier: Tier) -> Verdict {
         lease_seconds: 1,
         require_reason: false,
         allow_remember: false,
+        remember_limits: Default::default(),
+        escalation: Vec::new(),
+        observed: false,
+        messages: Vec::new(),
+        routes: Vec::new(),
+        redact: Vec::new(),
         approved_by_preset: None,
     }
 }
@@ -44,6 +50,9 @@ fn people_are_contradicted_only_by_the_opposite_of_what_they_said() {
     }
     let mut preset = replayed(Tier::Approve, Tier::Approve, Some(false));
     assert!(!preset.is_changed());
+    preset.after.observed = true;
+    assert_eq!(preset.contradiction(), Some(Contradiction::LetsThroughDenied));
+    preset.after.observed = false;
     preset.after.approved_by_preset = Some("auto_approve".into());
     assert_eq!(preset.contradiction(), Some(Contradiction::LetsThroughDenied));
     assert!(preset.is_changed());

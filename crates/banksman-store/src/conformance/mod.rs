@@ -135,6 +135,9 @@ macro_rules! conformance_suite {
             house {
                 freezes_are_read_back_until_lifted
                 grants_are_read_back_until_revoked
+                a_used_grant_is_read_back_with_what_is_left
+                delegations_are_read_back_until_revoked
+                a_fallback_is_remembered_until_the_mode_is_set
                 the_mode_is_what_was_set_last
                 credentials_are_found_by_their_hash
                 a_revocation_is_kept

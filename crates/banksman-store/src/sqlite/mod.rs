@@ -1,6 +1,7 @@
 //! SQLite, for one machine: WAL, `synchronous=FULL`, one writer thread that groups commits, readers beside it.
 
 mod apply;
+mod control;
 mod encode;
 mod examine;
 mod meters;

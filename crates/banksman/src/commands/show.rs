@@ -8,6 +8,7 @@ use banksman_core::{Status, Timestamp};
 
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::people::{chain, standing};
 use crate::review::{Progress, commands};
 use crate::select;
 use crate::sheet::Sheet;
@@ -129,10 +130,25 @@ fn policy(sheet: &mut Sheet, action: &ActionView) {
     if verdict.matched.len() > 1 {
         sheet.field("matched", &verdict.matched.join(", "));
     }
+    for message in &verdict.messages {
+        sheet.field("message", message);
+    }
+    if !verdict.redact.is_empty() {
+        sheet.field("redacted", &verdict.redact.join(", "));
+    }
+    if !verdict.routes.is_empty() {
+        sheet.field("routes", &verdict.routes.join(", "));
+    }
     if verdict.require_reason {
         sheet.field("reason", "needed with a decision");
     }
     sheet.field("remember", if verdict.allow_remember { "allowed" } else { "not allowed" });
+    if !verdict.escalation.is_empty() {
+        sheet.field("unanswered", &chain(&verdict.escalation));
+    }
+    if action.observed {
+        sheet.note("Policy only observes: this was let run, and people would have been asked.");
+    }
     for finding in &action.assessment.findings {
         sheet.item(&format!("{}: {} [{}]", finding.level, finding.reason, finding.rule));
     }
@@ -177,6 +193,7 @@ fn votes(sheet: &mut Sheet, action: &ActionView, now: Timestamp) {
 
 fn said(vote: &VoteView, version: u32, now: Timestamp) -> String {
     let mut text = format!("{} by {}, {}", vote.decision, vote.by, both(now, vote.at));
+    text.push_str(&standing(&vote.acting, vote.solo_operator));
     if vote.version != version {
         text.push_str(&format!(", on version {}, which no longer counts", vote.version));
     }

@@ -180,7 +180,8 @@ fn no_reading_of_the_log_sorts_it() {
             until: Some(second(1)),
             ..all.clone()
         },
-        EventQuery { resolutions_only: true, ..all },
+        EventQuery { resolutions_only: true, ..all.clone() },
+        EventQuery { observed_only: true, ..all },
     ] {
         let (sql, values) = events_sql(&query);
         let plan = plan(&connection, &sql, values);
