@@ -78,7 +78,7 @@ fn mistakes_are_shown_where_they_are() {
         ),
         ("version: 1\ntools: {a: {allow_remember: {fro: 8h}}}\n", 2, 30, "fro"),
         ("version: 1\ntools: {a: {allow_remember: 8h}}\n", 2, 13, "true, false, or bounds"),
-        ("version: 1\ntools: {a: {allow_remember: {uses: 0}}}\n", 2, 13, "say `false`"),
+        ("version: 1\ntools: {a: {allow_remember: {uses: 0}}}\n", 2, 29, "say `false`"),
         ("version: 1\ntools: {a: {extra_people: 17}}\n", 2, 12, "at most 16"),
         ("version: 1\nredact: [a..b]\n", 2, 10, "no path"),
         ("version: 1\nrules:\n- {id: a, redact: ['']}\n", 3, 3, "no path"),
