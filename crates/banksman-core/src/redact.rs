@@ -49,7 +49,7 @@ impl ActionView {
             return self;
         }
         let hide = |value: &CanonicalJson| redacted(value, &self.verdict.redact);
-        self.args = hide(&self.args);
+        self.args = redacted(&self.args, &self.verdict.redact);
         self.context.state_before = self.context.state_before.as_ref().map(hide);
         self.context.preconditions = self.context.preconditions.as_ref().map(hide);
         self.context.evidence = self.context.evidence.as_ref().map(hide);

@@ -10,6 +10,7 @@
 mod chance;
 mod installation;
 mod policy;
+mod policy_tools;
 mod raw;
 
 mod help;
@@ -18,6 +19,7 @@ mod offline;
 mod commands;
 mod hostile;
 mod kill;
+mod people;
 mod refunds;
 mod server;
 mod stopping;

@@ -3,9 +3,11 @@
 mod actions;
 mod audit;
 mod batches;
+mod delegations;
 mod events;
 mod freezes;
 mod grants;
 mod mode;
+mod policy;
 mod resolutions;
 mod ws;

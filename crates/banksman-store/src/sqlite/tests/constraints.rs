@@ -147,7 +147,7 @@ async fn the_log_only_grows() {
 async fn one_agent_asks_the_same_question_once() {
     let (_file, connection) = house().await;
     let twin = "INSERT INTO actions SELECT randomblob(16), agent, owner, tool, tier, status, digest, version,
-                revision, batch, created_at, wake_at, joinable, claimed_at, reviews, state
+                revision, batch, created_at, wake_at, joinable, claimed_at, reviews, state, priority
                 FROM actions WHERE status = 'pending'";
     assert!(refused(&connection, twin).contains("UNIQUE"));
 }
