@@ -16,6 +16,12 @@ const GATHER: Duration = Duration::from_millis(250);
 
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
+/// How long telling may take before another node tells of the same.
+const LEASE: Duration = Duration::from_secs(30);
+
+/// How often to look for what another node has left behind.
+const LOOK: Duration = Duration::from_secs(15);
+
 /// Tells people. Channels implement it.
 pub trait NoticeSink: Send + Sync + 'static {
     /// Tells of these notices, each with its action as it stands now, and of how many `more` there are. All are
@@ -66,7 +72,7 @@ impl Engine {
     pub(crate) async fn dispatch(&self, sink: Arc<dyn NoticeSink>) {
         loop {
             match self.dispatch_once(&*sink).await {
-                Ok(0) => self.dispatcher.filled.notified().await,
+                Ok(0) => drop(tokio::time::timeout(LOOK, self.dispatcher.filled.notified()).await),
                 // More than a page: go on at once.
                 Ok(AT_A_TIME..) => continue,
                 Ok(_) => {}
@@ -81,7 +87,7 @@ impl Engine {
 
     /// Tells of what is in the outbox, and settles it.
     async fn dispatch_once(&self, sink: &dyn NoticeSink) -> Result<usize, EngineError> {
-        let notices = self.store.notices(AT_A_TIME).await?;
+        let notices = self.store.take_notices(AT_A_TIME, LEASE).await?;
         if notices.is_empty() {
             return Ok(0);
         }

@@ -42,6 +42,7 @@ mod regression;
 mod resolutions;
 
 mod dispatcher;
+mod follower;
 mod timekeeper;
 
 pub use admission::QueueLimits;

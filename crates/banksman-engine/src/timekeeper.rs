@@ -53,10 +53,15 @@ impl Engine {
     pub fn start_workers(self: &Arc<Self>, sink: Arc<dyn crate::NoticeSink>) -> Vec<JoinHandle<()>> {
         let keep_time = Arc::clone(self);
         let dispatch = Arc::clone(self);
-        vec![
+        let mut workers = vec![
             tokio::spawn(async move { keep_time.keep_time().await }),
             tokio::spawn(async move { dispatch.dispatch(sink).await }),
-        ]
+        ];
+        if let Some(news) = self.store.follow(self.live.newest()) {
+            let follow = Arc::clone(self);
+            workers.push(tokio::spawn(async move { follow.follow(news).await }));
+        }
+        workers
     }
 
     async fn keep_time(&self) {

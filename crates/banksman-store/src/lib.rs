@@ -17,6 +17,6 @@ pub mod conformance;
 pub use credential::Credential;
 pub use port::{
     AdvancedCase, BatchRecord, Commit, CommitError, Committed, Conflict, Control, ControlChange,
-    IdempotencyKey, NoticeRow, PendingLimits, Store, StoreError, StoredEvent, StoredNotice,
+    IdempotencyKey, News, NewsOf, NoticeRow, PendingLimits, Store, StoreError, StoredEvent, StoredNotice,
 };
-pub use query::{CaseQuery, EventQuery, Order};
+pub use query::{CaseQuery, EventQuery, Findings, Order};

@@ -1,6 +1,7 @@
 //! The port: what the engine asks of a store, and what a store promises.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, MeterQuery, Reading};
@@ -69,6 +70,11 @@ pub trait Store: Send + Sync + 'static {
     /// The oldest notices that have not been delivered yet.
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError>;
 
+    /// The same, to be delivered by whoever asked and settled within `lease`: until then no other node is given them.
+    async fn take_notices(&self, limit: usize, _lease: Duration) -> Result<Vec<StoredNotice>, StoreError> {
+        self.notices(limit).await
+    }
+
     /// The action that the same proposal of this agent would join, if there is one.
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError>;
 
@@ -77,6 +83,35 @@ pub trait Store: Send + Sync + 'static {
 
     /// How many actions wait for people.
     async fn pending_count(&self) -> Result<u64, StoreError>;
+
+    /// Tells of what others commit behind this place in the log, in order and without leaving anything out, until the
+    /// answer is dropped. What this store itself commits may be left out. `None` if no other node can write here.
+    fn follow(&self, _after: u64) -> Option<tokio::sync::mpsc::Receiver<News>> {
+        None
+    }
+}
+
+/// What others have committed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct News {
+    /// The place of the newest audit event that everyone can now see.
+    pub last_seq: u64,
+    /// What it is about.
+    pub of: Vec<NewsOf>,
+}
+
+/// What something that others committed is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NewsOf {
+    /// An action moved.
+    Action {
+        /// Which.
+        id: ActionId,
+        /// When time moves it on.
+        wakes_at: Option<Timestamp>,
+    },
+    /// The house rules or the policy, perhaps.
+    House,
 }
 
 /// Everything that one step of the engine writes, and what has to be true for it.

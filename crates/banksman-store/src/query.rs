@@ -116,3 +116,14 @@ impl EventQuery {
         }
     }
 }
+
+/// What a sound database holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Findings {
+    /// The number of its schema.
+    pub schema: u64,
+    /// How many actions it knows.
+    pub actions: u64,
+    /// How many audit events.
+    pub events: u64,
+}

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, mode, modify, pending, policy,
+    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, migrate, mode, modify, pending, policy,
     rules, serve, show, token,
 };
 use crate::exit::HELP;
@@ -103,6 +103,9 @@ pub(crate) enum Command {
     /// Issue, list and revoke credentials, on the server's machine
     #[command(after_help = HELP)]
     Token(token::Args),
+    /// Bring the database up to date, as every start does
+    #[command(after_help = HELP)]
+    Migrate(migrate::Args),
     /// Check an installation and say what to mend
     #[command(after_help = HELP)]
     Doctor(doctor::Args),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use banksman_engine::{Engine, EngineConfig, Signer, SystemClock};
 use banksman_policy::{DEFAULT_POLICY, Policy, Source};
+use banksman_store::Store;
 use banksman_store::sqlite::SqliteStore;
 
 use crate::exit::{Exit, stop};
@@ -45,6 +46,11 @@ impl Folder {
             ));
         }
         Ok(Self { path: path.to_owned() })
+    }
+
+    /// The folder at a place, whatever is there: for those whose data is elsewhere.
+    pub(crate) fn at(path: &Path) -> Self {
+        Self { path: path.to_owned() }
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -124,11 +130,11 @@ impl Folder {
         Ok(Arc::new(store))
     }
 
-    /// An engine over this folder, without workers, beside a server or without one.
-    pub(crate) async fn engine(&self) -> anyhow::Result<Arc<Engine>> {
+    /// An engine over a store with this folder's key, without workers, beside a server or without one.
+    pub(crate) async fn engine(&self, store: Arc<dyn Store>) -> anyhow::Result<Arc<Engine>> {
         let policy = Policy::parse("the default policy", DEFAULT_POLICY)?;
         let engine = Engine::new(
-            self.store()?,
+            store,
             Box::new(policy),
             Arc::new(SystemClock),
             self.signer()?,

@@ -9,6 +9,7 @@ mod commands;
 mod context;
 mod exit;
 
+mod database;
 mod folder;
 mod reload;
 mod triage;

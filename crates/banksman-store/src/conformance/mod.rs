@@ -21,6 +21,7 @@
 )]
 
 mod bench;
+mod database;
 mod fixture;
 
 pub mod reading_back;
@@ -38,6 +39,8 @@ pub mod outbox;
 pub mod time;
 
 use std::sync::Arc;
+
+pub use database::Database;
 
 use crate::Store;
 

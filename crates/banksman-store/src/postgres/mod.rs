@@ -2,10 +2,12 @@
 
 mod clock;
 mod control;
+mod examine;
 mod guards;
 mod keys;
 mod lists;
 mod meters;
+mod news;
 mod readers;
 mod rows;
 mod schema;
@@ -14,24 +16,33 @@ mod wanted;
 mod writer;
 mod writes;
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Mode, Timestamp};
-use tokio_postgres::Row;
+use tokio::sync::mpsc;
+use tokio_postgres::{Config, Row};
 
+pub use self::examine::examine;
+
+use self::news::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
 use self::session::{Session, configure};
 use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
-    StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News,
+    Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
 pub struct PostgresStore {
+    config: Config,
     writer: Writer,
     readers: Readers,
+    own: Arc<Own>,
 }
 
 impl PostgresStore {
@@ -44,7 +55,9 @@ impl PostgresStore {
         let config = configure(url)?;
         let mut session = Session::connect(&config).await?;
         schema::migrate(&mut session.client).await?;
-        Ok(Self { writer: Writer::start(config.clone(), session), readers: Readers::new(config) })
+        let own = Arc::<Own>::default();
+        let writer = Writer::start(config.clone(), session, Arc::clone(&own));
+        Ok(Self { writer, readers: Readers::new(config.clone()), config, own })
     }
 
     async fn one_row(&self, sql: &str) -> Result<Row, StoreError> {
@@ -61,6 +74,15 @@ const CONTROL: &str = "\
     FROM head";
 
 const DUE: &str = "SELECT id FROM actions WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2";
+
+/// Nodes that ask at the same time get different ones.
+const TAKE: &str = "\
+    WITH taken AS (
+        UPDATE outbox SET taken_until = clock_timestamp() + make_interval(secs => $2)
+        WHERE id IN (SELECT id FROM outbox WHERE taken_until <= clock_timestamp()
+                     ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+        RETURNING id, action, notice, at)
+    SELECT id, action, notice, at FROM taken ORDER BY id";
 
 #[async_trait::async_trait]
 impl Store for PostgresStore {
@@ -145,15 +167,12 @@ impl Store for PostgresStore {
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {
         let sql = "SELECT id, action, notice, at FROM outbox ORDER BY id LIMIT $1";
         let found = self.readers.query(sql, &[&lists::limit(limit)]).await?;
-        let notice = |row: &Row| {
-            Ok(StoredNotice {
-                id: get(row, 0)?,
-                action: rows::action_id(row, 1)?,
-                notice: get(row, 2)?,
-                at: rows::time(row, 3)?,
-            })
-        };
-        found.iter().map(notice).collect()
+        found.iter().map(rows::notice).collect()
+    }
+
+    async fn take_notices(&self, limit: usize, lease: Duration) -> Result<Vec<StoredNotice>, StoreError> {
+        let found = self.readers.query(TAKE, &[&lists::limit(limit), &lease.as_secs_f64()]).await?;
+        found.iter().map(rows::notice).collect()
     }
 
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {
@@ -172,5 +191,9 @@ impl Store for PostgresStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         count(&self.one_row("SELECT pending FROM head").await?, 0)
+    }
+
+    fn follow(&self, after: u64) -> Option<mpsc::Receiver<News>> {
+        Some(news::follow(self.config.clone(), Arc::clone(&self.own), after))
     }
 }

@@ -1,11 +1,13 @@
 //! One connection: how it is made, what it promises, which statements it has prepared.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::future::poll_fn;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Config, NoTls, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Statement};
 
 use crate::StoreError;
 
@@ -61,11 +63,27 @@ pub(super) fn configure(url: &str) -> Result<Config, StoreError> {
 
 impl Session {
     pub(super) async fn connect(config: &Config) -> Result<Self, StoreError> {
+        Self::connect_and_hear(config, None).await
+    }
+
+    /// The same; what the database notifies us of is passed on.
+    pub(super) async fn connect_and_hear(
+        config: &Config,
+        heard: Option<Arc<Notify>>,
+    ) -> Result<Self, StoreError> {
         let connecting = async {
-            let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
+            let (client, mut connection) = config.connect(NoTls).await.map_err(failed)?;
+            // It ends when the client is dropped or the connection is lost.
             tokio::spawn(async move {
-                if let Err(error) = connection.await {
-                    tracing::warn!(error = told(&error), "a connection to the database ended");
+                while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+                    match (message, &heard) {
+                        (Ok(AsyncMessage::Notification(_)), Some(heard)) => heard.notify_one(),
+                        (Ok(_), _) => {}
+                        (Err(error), _) => {
+                            tracing::warn!(error = told(&error), "a connection to the database ended");
+                            return;
+                        }
+                    }
                 }
             });
             client.batch_execute(SETTINGS).await.map_err(failed)?;

@@ -3,6 +3,7 @@
 //! Nodes take turns by the lock on `head`. A group costs three round trips however large it is: lock and look, write,
 //! commit. `COMMIT` is sent only after every write has answered as it should.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
@@ -10,6 +11,7 @@ use tokio_postgres::Config;
 
 use super::clock;
 use super::guards::{Judgement, Known};
+use super::news::Own;
 use super::session::{Session, failed, within};
 use super::wanted::{self, Looks, Wanted};
 use super::writes::{self, Pens};
@@ -39,9 +41,9 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(config: Config, session: Session) -> Self {
+    pub(super) fn start(config: Config, session: Session, own: Arc<Own>) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(run(Desk { config, session: Some(session), tools: None, closed: None }, inbox));
+        tokio::spawn(run(Desk { config, session: Some(session), tools: None, closed: None, own }, inbox));
         Self { jobs }
     }
 
@@ -61,6 +63,8 @@ struct Desk {
     tools: Option<(Looks, Pens)>,
     /// After a failure to connect: until when nobody tries, the next pause, and what is said meanwhile.
     closed: Option<(Instant, Duration, StoreError)>,
+    /// Which events are our own.
+    own: Arc<Own>,
 }
 
 async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
@@ -144,7 +148,7 @@ impl Desk {
         let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
             return Err(GroupError::Lost(StoreError::Closed));
         };
-        let work = async { Ok(transact(&session, &looks, &pens, commits).await) };
+        let work = async { Ok(transact(&session, &looks, &pens, &self.own, commits).await) };
         let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
         match done {
             Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
@@ -197,6 +201,7 @@ async fn transact(
     session: &Session,
     looks: &Looks,
     pens: &Pens,
+    own: &Own,
     commits: &[&EncodedCommit],
 ) -> Result<Vec<Outcome>, GroupError> {
     let (known, judgements) = match look(session, looks, commits).await {
@@ -219,6 +224,10 @@ async fn transact(
         }
         // From here on it may have happened, whatever we hear.
         session.client.batch_execute("COMMIT").await.map_err(|error| GroupError::Lost(failed(error)))?;
+        // Not before: what was lost on the way is news to us too.
+        if known.last_seq > before {
+            own.note(before + 1..=known.last_seq);
+        }
     }
     let committed = Committed { last_seq: known.last_seq };
     let outcome = |judgement| match judgement {

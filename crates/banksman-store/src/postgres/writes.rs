@@ -8,7 +8,7 @@ use tokio_postgres::types::ToSql;
 use super::guards::{Known, gives_back};
 use super::rows::int;
 use super::session::{Session, failed};
-use super::{control, keys};
+use super::{control, keys, news};
 use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
 use crate::{BatchRecord, IdempotencyKey, StoreError};
 
@@ -27,6 +27,8 @@ pub(super) struct Pens {
     settle: Statement,
     pending: Statement,
     head: Statement,
+    /// Compatible databases may know no NOTIFY; nodes look from time to time anyway.
+    notify: Option<Statement>,
 }
 
 /// The guarded write: only the revision that the transition was computed from may be replaced, and a claim stays.
@@ -95,6 +97,7 @@ impl Pens {
                  ON CONFLICT (agent) DO UPDATE SET count = excluded.count",
             )
             .await?,
+            notify: session.prepare("SELECT pg_notify($1, '')").await.ok(),
             head: prepare("UPDATE head SET last_seq = $1, epoch = $2, pending = $3").await?,
         })
     }
@@ -139,6 +142,10 @@ pub(super) async fn write(
     let columns = head.into_iter().map(|number| Ok(Box::new(number?) as Column<'_>));
     let columns = columns.collect::<Result<_, StoreError>>()?;
     lines.push(Line { statement: &pens.head, columns, rows: Some(1) });
+
+    if let Some(notify) = pens.notify.as_ref().filter(|_| known.last_seq > last_seq) {
+        lines.push(Line { statement: notify, columns: vec![Box::new(news::CHANNEL)], rows: None });
+    }
 
     // Polled in this order, and so sent in this order, without waiting for answers in between.
     try_join_all(lines.iter().map(|line| line.write(session))).await?;

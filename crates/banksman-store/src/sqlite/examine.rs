@@ -5,18 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, OpenFlags};
 
 use super::writer::failed;
-use crate::StoreError;
-
-/// What a sound database file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Findings {
-    /// The number of its schema.
-    pub schema: u64,
-    /// How many actions it knows.
-    pub actions: u64,
-    /// How many audit events.
-    pub events: u64,
-}
+use crate::{Findings, StoreError};
 
 /// Checks a database file, beside a running server or without one.
 ///

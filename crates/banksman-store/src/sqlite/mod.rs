@@ -20,7 +20,7 @@ use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-pub use self::examine::{Findings, examine};
+pub use self::examine::examine;
 
 use crate::encode::EncodedCommit;
 use self::writer::{Writer, failed};

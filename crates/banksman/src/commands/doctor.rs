@@ -7,6 +7,7 @@ use banksman_core::wire::PolicyView;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::database;
 use crate::display::Visible;
 use crate::exit::Exit;
 use crate::folder::{self, Folder};
@@ -14,6 +15,8 @@ use crate::span::to_the_second;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    database: database::Args,
     /// The policy file, if the server was started with another
     #[arg(long, value_name = "PATH", env = "BANKSMAN_POLICY")]
     policy: Option<std::path::PathBuf>,
@@ -52,7 +55,7 @@ impl Check {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let mut checks = folder_checks(args, context);
+    let mut checks = folder_checks(args, context)?;
     checks.extend(server_checks(context));
     let report = Report { ok: checks.iter().all(|check| check.ok), checks };
     if context.globals.json {
@@ -75,16 +78,18 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     Ok(if report.ok { Exit::Done } else { Exit::Failure }.into())
 }
 
-fn folder_checks(args: &Args, context: &Context) -> Vec<Check> {
+fn folder_checks(args: &Args, context: &Context) -> anyhow::Result<Vec<Check>> {
     let data = &context.globals.data;
+    let shared = args.database.shared()?;
     let folder = match Folder::open(data) {
         Ok(folder) => folder,
+        Err(_) if shared.is_some() && data.is_dir() => Folder::at(data),
         Err(_) => {
-            return vec![Check::bad(
+            return Ok(vec![Check::bad(
                 "data folder",
                 format!("there is none at {}", data.display()),
                 "start `banksman serve`, or name the folder with --data",
-            )];
+            )]);
         }
     };
     let mut checks = vec![Check::good("data folder", data.display().to_string())];
@@ -101,7 +106,7 @@ fn folder_checks(args: &Args, context: &Context) -> Vec<Check> {
             }
         });
     }
-    checks.push(database_check(&folder));
+    checks.push(database_check(&folder, shared)?);
     let policy = args.policy.clone().unwrap_or_else(|| folder.policy());
     match folder::read_policy(&policy) {
         Ok(read) => {
@@ -114,11 +119,22 @@ fn folder_checks(args: &Args, context: &Context) -> Vec<Check> {
             "mend the file; the server does not start with it",
         )),
     }
-    checks
+    Ok(checks)
 }
 
-fn database_check(folder: &Folder) -> Check {
-    match banksman_store::sqlite::examine(&folder.database()) {
+fn database_check(folder: &Folder, shared: Option<&str>) -> anyhow::Result<Check> {
+    let (found, mend) = match shared {
+        None => (
+            banksman_store::sqlite::examine(&folder.database()),
+            "restore it from a backup, and keep the broken file",
+        ),
+        Some(url) => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let found = runtime.block_on(banksman_store::postgres::examine(url));
+            (found, "correct --database, start PostgreSQL, or start `banksman serve` on it once")
+        }
+    };
+    Ok(match found {
         Ok(found) => Check::good(
             "database",
             format!(
@@ -126,10 +142,8 @@ fn database_check(folder: &Folder) -> Check {
                 found.schema, found.actions, found.events
             ),
         ),
-        Err(error) => {
-            Check::bad("database", error.to_string(), "restore it from a backup, and keep the broken file")
-        }
-    }
+        Err(error) => Check::bad("database", error.to_string(), mend),
+    })
 }
 
 fn server_checks(context: &Context) -> Vec<Check> {

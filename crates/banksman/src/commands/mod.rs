@@ -28,6 +28,7 @@ pub(crate) mod mode;
 
 pub(crate) mod audit;
 pub(crate) mod doctor;
+pub(crate) mod migrate;
 pub(crate) mod token;
 
 /// Runs a command; an error is reported, and given its exit code, by [`crate::exit::report`].
@@ -49,6 +50,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Mode(args) => mode::run(&args, context),
         Command::Audit(args) => audit::run(&args, context),
         Command::Token(args) => token::run(&args, context),
+        Command::Migrate(args) => migrate::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
     }
 }

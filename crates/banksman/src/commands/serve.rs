@@ -17,7 +17,8 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::context::Context;
-use crate::exit::{Exit, stop};
+use crate::database;
+use crate::exit::Exit;
 use crate::folder::{Folder, read_policy};
 use crate::reload;
 use crate::triage::Outside;
@@ -31,9 +32,8 @@ pub(crate) struct Args {
     /// Where to listen
     #[arg(long, value_name = "ADDR", env = "BANKSMAN_LISTEN", default_value = "127.0.0.1:7447")]
     listen: SocketAddr,
-    /// Where to keep data instead of DATA/banksman.db (this version knows only the embedded database)
-    #[arg(long, value_name = "URL", env = "BANKSMAN_DATABASE", hide_env_values = true)]
-    database: Option<String>,
+    #[command(flatten)]
+    database: database::Args,
     /// The policy file [default: DATA/policy.yaml]
     #[arg(long, value_name = "PATH", env = "BANKSMAN_POLICY")]
     policy: Option<PathBuf>,
@@ -43,12 +43,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    if args.database.as_deref().is_some_and(|url| !url.is_empty()) {
-        return Err(stop(
-            Exit::Usage,
-            "--database: this version keeps its data in the folder given by --data only",
-        ));
-    }
+    // A mistake in the address is told before anything is made.
+    args.database.shared()?;
     start_log();
     // One core is for the thread that writes to the database; on two cores, more workers would only fight it.
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
@@ -105,7 +101,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
     let signer = folder.signer()?;
     let engine = Engine::new(
-        folder.store()?,
+        args.database.open(&folder).await?,
         Box::new(Arc::clone(&policy)),
         Arc::new(SystemClock),
         signer,

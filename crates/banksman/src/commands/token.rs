@@ -10,12 +10,15 @@ use banksman_store::Credential;
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::database;
 use crate::display::Visible;
 use crate::exit::{Exit, stop};
 use crate::folder::Folder;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
+    #[command(flatten)]
+    database: database::Args,
     #[command(subcommand)]
     command: TokenCommand,
 }
@@ -60,10 +63,14 @@ struct Issued {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let folder = Folder::open(&context.globals.data)?;
+    let folder = match args.database.shared()? {
+        // A node's folder holds its key; it is made here if this comes before the first start.
+        Some(_) => Folder::open_or_create(&context.globals.data)?,
+        None => Folder::open(&context.globals.data)?,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let engine = folder.engine().await?;
+        let engine = folder.engine(args.database.open(&folder).await?).await?;
         match &args.command {
             TokenCommand::New(new) => {
                 let new = NewToken {

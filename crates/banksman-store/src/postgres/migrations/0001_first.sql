@@ -147,10 +147,12 @@ CREATE INDEX audit_observed    ON audit (seq)         WHERE observed;
 
 -- What people are to be told, until they have been.
 CREATE TABLE outbox (
-    id     bigint PRIMARY KEY,
-    action bytea  NOT NULL,
-    notice text   NOT NULL,
-    at     bigint NOT NULL
+    id          bigint PRIMARY KEY,
+    action      bytea  NOT NULL,
+    notice      text   NOT NULL,
+    at          bigint NOT NULL,
+    -- Until when one node has it in hand, by the database's clock.
+    taken_until timestamptz NOT NULL DEFAULT '-infinity'
 );
 
 -- Whatever the code above believes: the log only grows, actions stay, and a claim once taken is never changed.

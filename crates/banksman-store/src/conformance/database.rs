@@ -1,0 +1,92 @@
+//! A PostgreSQL database for one test, on the server that `cargo xtask test` starts.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokio_postgres::{Config, NoTls};
+
+/// Where the server is, and who its superuser is.
+const VARIABLE: &str = "BANKSMAN_TEST_POSTGRES";
+
+/// An empty database, removed when this is dropped.
+#[derive(Debug)]
+pub struct Database {
+    server: String,
+    name: String,
+}
+
+impl Database {
+    /// Makes one.
+    ///
+    /// # Panics
+    /// If there is no server.
+    #[must_use]
+    pub fn fresh() -> Self {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let server = std::env::var(VARIABLE).unwrap_or_else(|_| {
+            panic!("{VARIABLE} is not set: use `cargo xtask test` or `cargo xtask postgres cargo nextest run ...`")
+        });
+        let name = format!("test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let database = Self { server, name };
+        database.on_server(&format!("CREATE DATABASE {}", database.name)).unwrap();
+        database
+    }
+
+    /// How to reach it.
+    #[must_use]
+    pub fn url(&self) -> String {
+        let (server, _) = self.server.rsplit_once('/').unwrap();
+        format!("{server}/{}", self.name)
+    }
+
+    /// Runs a statement beside whoever uses it.
+    ///
+    /// # Errors
+    /// If the server refuses it.
+    pub fn execute(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+        run(&self.url(), sql)
+    }
+
+    /// Runs a statement of those that concern databases as a whole.
+    fn on_server(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+        run(&self.server, sql)
+    }
+
+    /// Ends every connection to it, in the middle of whatever they do.
+    ///
+    /// # Panics
+    /// If the server refuses that.
+    pub fn cut_connections(&self) {
+        let name = &self.name;
+        let cut = format!("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{name}'");
+        self.on_server(&cut).unwrap();
+    }
+
+    /// Whether it lets anyone in. Those who are in stay in.
+    ///
+    /// # Panics
+    /// If the server refuses that.
+    pub fn admit(&self, anyone: bool) {
+        self.on_server(&format!("ALTER DATABASE {} ALLOW_CONNECTIONS {anyone}", self.name)).unwrap();
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        // The server goes soon anyway.
+        let _ = self.on_server(&format!("DROP DATABASE {} WITH (FORCE)", self.name));
+    }
+}
+
+/// On a thread of its own, because tests call this with and without a runtime around them.
+fn run(url: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let config: Config = url.parse()?;
+            let (client, connection) = config.connect(NoTls).await?;
+            tokio::spawn(connection);
+            client.batch_execute(sql).await
+        })
+    };
+    std::thread::scope(|scope| scope.spawn(work).join().unwrap())
+}
