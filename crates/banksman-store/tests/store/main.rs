@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "without a place for its database a test stops")]
 
 mod million;
+mod nodes;
 mod postgres;
 
 mod sqlite {

@@ -1,4 +1,4 @@
-//! The conformance suite against PostgreSQL, and what only PostgreSQL can get wrong.
+//! The conformance suite against PostgreSQL.
 
 use std::sync::Arc;
 

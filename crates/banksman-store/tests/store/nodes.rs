@@ -1,0 +1,382 @@
+//! Several nodes over one database, and a database that goes away: what only a shared store can get wrong.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use banksman_core::json::CanonicalJson;
+use banksman_core::{
+    Action, ActionId, Assessment, Ballot, Case, Command, Decision, Kind, Moment, Notice, Opening, Principal,
+    PrincipalKind, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
+};
+use banksman_store::conformance::Database;
+use banksman_store::postgres::{PostgresStore, examine};
+use banksman_store::{
+    AdvancedCase, Commit, CommitError, Conflict, Control, ControlChange, EventQuery, NewsOf, NoticeRow,
+    PendingLimits, Store, StoreError,
+};
+use tokio::task::JoinSet;
+
+/// Nothing here takes longer, unless something hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn node(database: &Database) -> Arc<PostgresStore> {
+    Arc::new(PostgresStore::open(&database.url()).await.expect("a store"))
+}
+
+fn now() -> Timestamp {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    Timestamp::from_micros(0).after(since_1970)
+}
+
+fn person(kind: PrincipalKind, name: &str) -> Principal {
+    Principal { token: TokenId::from_parts(0, 7), kind, name: name.into(), owner: None, roles: Vec::new() }
+}
+
+fn id(number: u64) -> ActionId {
+    ActionId::from_parts(1_700_000_000_000 + number, u128::from(number))
+}
+
+/// The so-manieth proposal, unlike any other, held.
+fn proposed(number: u64) -> Transition {
+    let args = CanonicalJson::parse(format!(r#"{{"n":{number}}}"#).as_bytes()).expect("JSON");
+    let action = Action::bare("refund", Kind::Tool, args);
+    let verdict = Verdict::new(Tier::Approve, Risk::High, "refunds");
+    let submission = Arc::new(Submission {
+        digest: action.digest(),
+        action,
+        assessment: Assessment::of(Vec::new()),
+        verdict,
+    });
+    let agent = person(PrincipalKind::Agent, "riley");
+    open(Opening { id: id(number), agent, batch: None, submission, grant: None }, &Moment::at(now()))
+}
+
+fn opening(transition: Transition) -> Commit {
+    let notice = NoticeRow { action: transition.case.id, notice: Notice::Held, at: transition.event.at };
+    Commit {
+        opened: vec![Arc::new(transition.case)],
+        events: vec![transition.event],
+        notices: vec![notice],
+        ..Commit::default()
+    }
+}
+
+fn deciding(case: &Case, by: &str, decision: Decision) -> Commit {
+    let ballot = Ballot {
+        reviewer: person(PrincipalKind::Reviewer, by),
+        lent: Vec::new(),
+        decision,
+        version: case.version,
+        digest: case.submission.digest,
+        reason: None,
+        message: None,
+        remember: false,
+    };
+    let transition = step(case, Command::Decide(ballot), &Moment::at(now())).expect("a decision in time");
+    let advanced = AdvancedCase {
+        case: Arc::new(transition.case),
+        was_pending: true,
+        before: case.state.wakes_at(),
+        new_submission: false,
+    };
+    Commit { advanced: vec![advanced], events: vec![transition.event], ..Commit::default() }
+}
+
+/// Tries until it works, as clients do.
+async fn until_ok<T, F: Future<Output = Result<T, StoreError>>>(mut attempt: impl FnMut() -> F) -> T {
+    let begin = Instant::now();
+    loop {
+        match attempt().await {
+            Ok(answer) => return answer,
+            Err(error) if begin.elapsed() > PATIENCE => panic!("it never recovered: {error}"),
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+/// As many audit events as revisions, without gaps.
+async fn log_is_whole(store: &dyn Store) -> u64 {
+    let events = store.events(EventQuery::following(0, 100_000)).await.expect("the log");
+    let places: Vec<u64> = events.iter().map(|event| event.seq).collect();
+    let last = store.last_seq().await.expect("its end");
+    assert_eq!(places, (1..=last).collect::<Vec<_>>());
+    last
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_decisions_on_many_nodes_one_wins() {
+    let database = Database::fresh();
+    let (a, b, c) = (node(&database).await, node(&database).await, node(&database).await);
+    for number in 1..=20 {
+        let transition = proposed(number);
+        let case = transition.case.clone();
+        a.commit(opening(transition)).await.expect("a proposal");
+        let mut rush = JoinSet::new();
+        for (racer, store) in [&a, &b, &c].into_iter().cycle().take(12).enumerate() {
+            let decision = if racer % 2 == 0 { Decision::Approve } else { Decision::Deny };
+            let (store, commit) = (Arc::clone(store), deciding(&case, &format!("ann {racer}"), decision));
+            rush.spawn(async move { store.commit(commit).await });
+        }
+        let (won, lost): (Vec<_>, Vec<_>) = rush.join_all().await.into_iter().partition(Result::is_ok);
+        assert_eq!(won.len(), 1);
+        for answer in lost {
+            assert!(matches!(answer, Err(CommitError::Conflict(Conflict::CaseMoved(_)))), "{answer:?}");
+        }
+    }
+    assert_eq!(log_is_whole(&*c).await, 40);
+    assert_eq!(b.pending_count().await.expect("a count"), 0);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_limit_is_exact_over_all_nodes() {
+    let database = Database::fresh();
+    let nodes = [node(&database).await, node(&database).await, node(&database).await];
+    let mut rush = JoinSet::new();
+    for number in 1..=90 {
+        let store = Arc::clone(nodes.get(usize::try_from(number % 3).expect("small")).expect("a node"));
+        let limits = Some(PendingLimits { per_agent: 50, total: 1_000 });
+        let commit = Commit { limits, ..opening(proposed(number)) };
+        rush.spawn(async move { store.commit(commit).await });
+    }
+    let (done, refused): (Vec<_>, Vec<_>) = rush.join_all().await.into_iter().partition(Result::is_ok);
+    assert_eq!((done.len(), refused.len()), (50, 40));
+    for answer in refused {
+        assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooManyPendingForAgent))), "{answer:?}");
+    }
+    assert_eq!(log_is_whole(&*nodes[0]).await, 50);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_one_node_commits_the_others_hear_at_once_and_in_order() {
+    let database = Database::fresh();
+    let (a, b) = (node(&database).await, node(&database).await);
+    let mut news = b.follow(0).expect("news");
+    // Its first look, at an empty log, is over when this has come through.
+    let heard = async |news: &mut tokio::sync::mpsc::Receiver<banksman_store::News>| {
+        tokio::time::timeout(PATIENCE, news.recv()).await.expect("news in time").expect("news")
+    };
+    a.commit(opening(proposed(1))).await.expect("a proposal");
+    assert_eq!(heard(&mut news).await.last_seq, 1);
+    let mut slowest = Duration::ZERO;
+    for number in 2..=20 {
+        let transition = proposed(number);
+        let wakes_at = transition.case.state.wakes_at();
+        a.commit(opening(transition)).await.expect("a proposal");
+        let begin = Instant::now();
+        let next = heard(&mut news).await;
+        slowest = slowest.max(begin.elapsed());
+        assert_eq!((next.last_seq, next.of), (number, vec![NewsOf::Action { id: id(number), wakes_at }]));
+    }
+    // Nineteen looks by the clock alone would take nineteen seconds, each up to one.
+    assert!(slowest < Duration::from_millis(900), "{slowest:?}");
+    // Its own commits are no news.
+    b.commit(opening(proposed(30))).await.expect("a proposal");
+    a.commit(opening(proposed(31))).await.expect("a proposal");
+    let mut of = Vec::new();
+    while of.is_empty() || !of.contains(&id(31)) {
+        for about in heard(&mut news).await.of {
+            match about {
+                NewsOf::Action { id, .. } => of.push(id),
+                NewsOf::House => panic!("nobody changed the house rules"),
+            }
+        }
+    }
+    assert!(of.ends_with(&[id(31)]), "{of:?}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_was_missed_while_the_line_was_cut_is_heard_afterwards() {
+    let database = Database::fresh();
+    let (a, b) = (node(&database).await, node(&database).await);
+    let mut news = b.follow(0).expect("news");
+    let mut heard = HashSet::new();
+    for number in 1..=10 {
+        if number % 4 == 0 {
+            database.cut_connections();
+        }
+        // A cut may come between any two steps, and then nobody knows; asking again says that it is there.
+        loop {
+            match a.commit(opening(proposed(number))).await {
+                Ok(_) | Err(CommitError::Conflict(Conflict::Joinable(_))) => break,
+                Err(CommitError::Unavailable(_)) => tokio::time::sleep(Duration::from_millis(20)).await,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+    while heard.len() < 10 {
+        let next = tokio::time::timeout(PATIENCE, news.recv()).await.expect("news in time").expect("news");
+        for about in next.of {
+            if let NewsOf::Action { id, .. } = about {
+                assert!(heard.insert(id), "{id} twice");
+            }
+        }
+    }
+    assert_eq!(log_is_whole(&*b).await, 10);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn while_the_database_is_away_nothing_is_said_to_have_happened() {
+    let database = Database::fresh();
+    let store = node(&database).await;
+    store.commit(opening(proposed(1))).await.expect("a proposal");
+    database.admit(false);
+    database.cut_connections();
+    for number in 2..=5 {
+        let begin = Instant::now();
+        let answer = store.commit(opening(proposed(number))).await;
+        assert!(matches!(answer, Err(CommitError::Unavailable(_))), "{answer:?}");
+        assert!(store.case(id(1)).await.is_err());
+        assert!(begin.elapsed() < Duration::from_secs(5), "it took {:?} to say no", begin.elapsed());
+    }
+    database.admit(true);
+    // Without a restart.
+    assert_eq!(until_ok(|| store.last_seq()).await, 1);
+    let again = async || match store.commit(opening(proposed(2))).await {
+        Ok(committed) => Ok(committed.last_seq),
+        Err(CommitError::Unavailable(error)) => Err(error),
+        Err(CommitError::Conflict(conflict)) => panic!("{conflict:?}"),
+    };
+    assert_eq!(until_ok(again).await, 2);
+    assert_eq!(log_is_whole(&*store).await, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn connections_cut_at_any_moment_lose_nothing_and_invent_nothing() {
+    let database = Database::fresh();
+    let store = node(&database).await;
+    let mut rush = JoinSet::new();
+    for number in 1..=200 {
+        let store = Arc::clone(&store);
+        rush.spawn(async move {
+            tokio::time::sleep(Duration::from_millis(number * 5)).await;
+            (number, store.commit(opening(proposed(number))).await)
+        });
+    }
+    for _ in 0..8 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        database.cut_connections();
+    }
+    let mut answered_yes = 0;
+    for (number, answer) in rush.join_all().await {
+        let stored = until_ok(|| store.case(id(number))).await;
+        match answer {
+            Ok(_) => {
+                answered_yes += 1;
+                assert!(stored.is_some(), "{number} was acknowledged and is lost");
+            }
+            // Then nobody knows, and both are right.
+            Err(CommitError::Unavailable(_)) => {}
+            Err(CommitError::Conflict(conflict)) => panic!("{conflict:?}"),
+        }
+    }
+    let there = until_ok(|| store.pending_count()).await;
+    assert!(there >= answered_yes && answered_yes > 0, "{there} {answered_yes}");
+    assert_eq!(log_is_whole(&*store).await, there);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whoever_stops_while_holding_the_lock_loses_it() {
+    let database = Database::fresh();
+    let store = node(&database).await;
+    // A node that was stopped in the middle of a commit, with the session that every node has.
+    let config: tokio_postgres::Config = database.url().parse().expect("an address");
+    let (frozen, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
+    tokio::spawn(connection);
+    let hold = "SET idle_in_transaction_session_timeout = '5s'; BEGIN; SELECT * FROM head FOR UPDATE";
+    frozen.batch_execute(hold).await.expect("the lock");
+    let begin = Instant::now();
+    store.commit(opening(proposed(1))).await.expect("the lock, once the other has lost it");
+    assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
+    assert!(frozen.batch_execute("UPDATE head SET epoch = 99; COMMIT").await.is_err());
+    assert_eq!(store.control().await.expect("the rules").epoch, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_notice_is_in_the_hands_of_one_node_at_a_time() {
+    let database = Database::fresh();
+    let nodes = [node(&database).await, node(&database).await];
+    for number in 1..=40 {
+        nodes[0].commit(opening(proposed(number))).await.expect("a proposal");
+    }
+    let lease = Duration::from_secs(3);
+    let mut rush = JoinSet::new();
+    for store in nodes.iter().cycle().take(10).cloned() {
+        rush.spawn(async move { store.take_notices(7, lease).await.expect("notices") });
+    }
+    let mut taken = HashSet::new();
+    for notice in rush.join_all().await.into_iter().flatten() {
+        assert!(taken.insert(notice.id), "{} was given to two", notice.id);
+    }
+    assert_eq!(taken.len(), 40);
+    assert_eq!(nodes[1].take_notices(50, lease).await.expect("notices"), Vec::new());
+    // The node that took them is gone: another gets them when the lease is over.
+    tokio::time::sleep(lease).await;
+    assert_eq!(nodes[1].take_notices(50, lease).await.expect("notices").len(), 40);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_start_together_make_the_tables_once() {
+    let database = Database::fresh();
+    let url = database.url();
+    let mut starts = JoinSet::new();
+    for _ in 0..6 {
+        let url = url.clone();
+        starts.spawn(async move { PostgresStore::open(&url).await.map(drop) });
+    }
+    for start in starts.join_all().await {
+        start.expect("a store");
+    }
+    let found = examine(&url).await.expect("a sound database");
+    assert_eq!((found.schema, found.actions, found.events), (1, 0, 0));
+    database.execute("UPDATE schema_version SET version = 99").expect("a newer version");
+    let error = PostgresStore::open(&url).await.err().expect("a refusal");
+    assert!(error.to_string().contains("newer version"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn the_database_itself_refuses_what_must_never_happen() {
+    let database = Database::fresh();
+    let store = node(&database).await;
+    store.commit(opening(proposed(1))).await.expect("a proposal");
+    for sql in [
+        "UPDATE audit SET body = '{}'",
+        "DELETE FROM audit",
+        "TRUNCATE audit",
+        "DELETE FROM actions",
+        "TRUNCATE actions",
+        "UPDATE actions SET status = 'executing'",
+        "UPDATE actions SET tier = 'block'",
+        "UPDATE actions SET tier = 'auto'",
+        "UPDATE head SET mode = 'anything'",
+        "UPDATE head SET mode = 'lab', fell_back_from = 'production'",
+        "INSERT INTO head SELECT 2, last_seq, pending, epoch, mode FROM head",
+    ] {
+        assert!(database.execute(sql).is_err(), "{sql}");
+    }
+    let claim = "UPDATE actions SET status = 'executing', claimed_at = 5, join_key = NULL";
+    database.execute(claim).expect("what the lifecycle allows");
+    for sql in ["UPDATE actions SET claimed_at = 6", "UPDATE actions SET claimed_at = NULL, status = 'pending'"] {
+        assert!(database.execute(sql).is_err(), "{sql}");
+    }
+    assert_eq!(log_is_whole(&*store).await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn house_rules_that_changed_on_one_node_bind_the_others_at_once() {
+    let database = Database::fresh();
+    let (a, b) = (node(&database).await, node(&database).await);
+    let Control { epoch, .. } = b.control().await.expect("the rules");
+    let change = ControlChange::SetMode(banksman_core::Mode::Shadow);
+    a.commit(Commit { control: vec![change], ..Commit::default() }).await.expect("a change");
+    let stale = Commit { control_epoch: Some(epoch), ..opening(proposed(1)) };
+    let answer = b.commit(stale).await;
+    assert!(matches!(answer, Err(CommitError::Conflict(Conflict::ControlMoved))), "{answer:?}");
+}
+
+#[tokio::test]
+async fn an_address_that_cannot_be_read_is_refused_without_showing_its_password() {
+    let error = PostgresStore::open("postgres://u:hunter2@host:port/db").await.err().expect("a refusal");
+    assert!(error.to_string().contains("address of the database"), "{error}");
+    assert!(!error.to_string().contains("hunter2"), "{error}");
+}
