@@ -7,7 +7,7 @@ use banksman_core::Span;
 
 use super::dialect::CallSite;
 use super::evaluate::MAPPED;
-use super::machine::{CALLS, ENTERED, Machine, REMEMBERED, Runs, Scope, ScopeId};
+use super::machine::{CALLS, ENTERED, LIBRARY_CALL, Machine, REMEMBERED, Runs, Scope, ScopeId};
 use super::tree::{Argument, Call, Expr, Function, Name, Takes};
 use super::value::{Closure, Taint, Value, What};
 use crate::fact::{self, Fact, Word};
@@ -176,7 +176,10 @@ impl Machine<'_, '_> {
         keywords: Named,
         span: Span,
     ) -> Value {
-        if !self.descend(span) {
+        // Arguments are copied for each function that it may be.
+        if !self.charge_steps((args.len() + keywords.len()) * callee.alternatives().len(), span)
+            || !self.descend(span)
+        {
             return Value::UNKNOWN;
         }
         let result = callee.each(|one| self.call_one(one, receiver, args.clone(), keywords.clone(), span));
@@ -248,6 +251,7 @@ impl Machine<'_, '_> {
         for value in site.args.iter().chain(site.keywords.iter().map(|(_, value)| value)) {
             taint = taint.and(value.taint);
         }
+        self.charge_steps(LIBRARY_CALL, site.span);
         for value in
             site.receiver.iter().chain(&site.args).chain(site.keywords.iter().map(|(_, value)| value))
         {

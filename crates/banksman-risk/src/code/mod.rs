@@ -8,8 +8,9 @@
 pub(crate) mod decode;
 pub(crate) mod dialect;
 pub(crate) mod effect;
+pub(crate) mod literal;
 pub(crate) mod machine;
-pub(crate) mod parse;
+pub(crate) mod parser;
 pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod value;

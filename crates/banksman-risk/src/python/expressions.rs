@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::lexer::Kind;
 use super::parser::Parser;
-use crate::code::parse::integer;
+use crate::code::literal::integer;
+use crate::code::parser::Kind;
 use crate::code::tree::{Argument, Call, Comprehension, Expr, Function, Node, Operator, Target};
 
 /// How tightly operators bind, from `or` to `*`.
@@ -134,7 +134,7 @@ impl<'s> Parser<'s> {
     /// An expression without commas.
     pub(super) fn expression(&mut self) -> Node {
         let start = self.token.start;
-        self.nested(Self::expression_here).unwrap_or_else(|| self.node(start, opaque()))
+        self.nested(Self::expression_here).unwrap_or_else(|| self.unread(start))
     }
 
     fn expression_here(&mut self) -> Node {
@@ -280,8 +280,7 @@ impl<'s> Parser<'s> {
         };
         let is_minus = self.is("-");
         self.advance();
-        let inner =
-            self.nested(|parser| parser.operation(level)).unwrap_or_else(|| self.node(start, opaque()));
+        let inner = self.nested(|parser| parser.operation(level)).unwrap_or_else(|| self.unread(start));
         let expr = match inner.expr {
             Expr::Number(number) if is_minus => Expr::Number(number.saturating_neg()),
             _ => Expr::Opaque(vec![inner]),
@@ -295,7 +294,7 @@ impl<'s> Parser<'s> {
         if !self.accept("**") {
             return base;
         }
-        let exponent = self.nested(Self::unary).unwrap_or_else(|| self.node(start, opaque()));
+        let exponent = self.nested(Self::unary).unwrap_or_else(|| self.unread(start));
         self.node(start, Expr::Binary(Operator::Other, Box::new(base), Box::new(exponent)))
     }
 
@@ -358,7 +357,7 @@ impl<'s> Parser<'s> {
                     "None" => Expr::Nothing,
                     _ if is_reserved(word) => {
                         self.fail();
-                        return self.node(start, opaque());
+                        return self.unread(start);
                     }
                     _ => Expr::Name(word.into()),
                 };

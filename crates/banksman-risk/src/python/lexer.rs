@@ -1,28 +1,6 @@
 //! Python's tokens, with the lines and indentation that mean something.
 
-/// What a token is. Keywords are names, operators and brackets are marks: their text tells them apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
-    Name,
-    Number,
-    Text,
-    Mark,
-    Newline,
-    Indent,
-    Dedent,
-    End,
-    /// Nothing that Python knows, or a text that does not end.
-    Bad,
-    /// Where parsing stopped because of an error; no text has it.
-    Stop,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Token {
-    pub(super) kind: Kind,
-    pub(super) start: usize,
-    pub(super) end: usize,
-}
+use crate::code::parser::{self, Kind, Token};
 
 /// `{value!r:spec}` in an f-string.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +34,7 @@ impl Quoting {
 }
 
 /// F-strings inside each other. Each of them is gone through once more for each around it.
-const FORMATS: u8 = 6;
+const FORMATS: u8 = 4;
 const TAB: u32 = 8;
 
 /// Takes a text apart, one token after the other.
@@ -100,37 +78,6 @@ impl<'s> Lexer<'s> {
 
     fn byte(&self, at: usize) -> u8 {
         if at < self.end { self.text.as_bytes().get(at).copied().unwrap_or(0) } else { 0 }
-    }
-
-    pub(super) fn next(&mut self) -> Token {
-        if self.dedents > 0 {
-            self.dedents -= 1;
-            return self.token(Kind::Dedent, self.at);
-        }
-        if self.line_starts && self.brackets == 0 {
-            self.line_starts = false;
-            if let Some(kind) = self.indentation() {
-                return self.token(kind, self.at);
-            }
-        }
-        self.skip_blanks();
-        let start = self.at;
-        if start >= self.end {
-            return self.token(Kind::End, start);
-        }
-        let kind = match self.byte(start) {
-            b'\n' | b'\r' => {
-                self.skip_newline();
-                self.line_starts = true;
-                Kind::Newline
-            }
-            b'0'..=b'9' => self.number(),
-            b'.' if self.byte(start + 1).is_ascii_digit() => self.number(),
-            b'"' | b'\'' => self.string(start),
-            byte if is_name(byte) => self.name(),
-            byte => self.mark(byte),
-        };
-        self.token(kind, start)
     }
 
     fn token(&self, kind: Kind, start: usize) -> Token {
@@ -377,6 +324,43 @@ impl<'s> Lexer<'s> {
             }
         }
         Err(self.end)
+    }
+}
+
+impl parser::Lexer for Lexer<'_> {
+    fn next(&mut self) -> Token {
+        if self.dedents > 0 {
+            self.dedents -= 1;
+            return self.token(Kind::Dedent, self.at);
+        }
+        if self.line_starts && self.brackets == 0 {
+            self.line_starts = false;
+            if let Some(kind) = self.indentation() {
+                return self.token(kind, self.at);
+            }
+        }
+        self.skip_blanks();
+        let start = self.at;
+        if start >= self.end {
+            return self.token(Kind::End, start);
+        }
+        let kind = match self.byte(start) {
+            b'\n' | b'\r' => {
+                self.skip_newline();
+                self.line_starts = true;
+                Kind::Newline
+            }
+            b'0'..=b'9' => self.number(),
+            b'.' if self.byte(start + 1).is_ascii_digit() => self.number(),
+            b'"' | b'\'' => self.string(start),
+            byte if is_name(byte) => self.name(),
+            byte => self.mark(byte),
+        };
+        self.token(kind, start)
+    }
+
+    fn forget_brackets(&mut self) {
+        self.brackets = 0;
     }
 }
 

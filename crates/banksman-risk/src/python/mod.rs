@@ -20,21 +20,12 @@ use crate::code::machine::Machine;
 use crate::code::tree::Statement;
 use crate::code::value::{Thing, Value};
 use crate::fact::Language;
-use crate::inspection::Inspection;
+use crate::inspection::{Inspection, parsing};
 use crate::origin::Origin;
-use parser::Parsed;
 
 /// States what a text would do.
 pub(crate) fn inspect(inspection: &mut Inspection<'_>, text: &str, origin: Origin) {
     Machine::follow(inspection, &Python, text, origin);
-}
-
-/// Notes what was nested too deeply to be read. The statements.
-fn statements(inspection: &mut Inspection<'_>, parsed: Parsed) -> Vec<Statement> {
-    if let Some(span) = parsed.too_deep {
-        inspection.signal("too_deep", span);
-    }
-    parsed.statements
 }
 
 /// Whether a function is one that does something.
@@ -53,22 +44,26 @@ impl Dialect for Python {
     fn lower(&self, inspection: &mut Inspection<'_>, text: &str, origin: Origin) -> Vec<Statement> {
         let parsed = parser::parse(text, origin);
         if !parsed.has_errors {
-            return statements(inspection, parsed);
+            return parsed.state(inspection);
         }
         // Not Python as it stands: a notebook, a session, an indented snippet. If it is none of these either,
         // what can be recovered counts.
         let mut all = Vec::new();
         if let Some(prepared) = prepare::prepare(text, origin) {
+            let whole = origin.span(0..text.len());
+            if !inspection.spend(parsing(&prepared.text), whole) {
+                return Vec::new();
+            }
             let parsed = parser::parse(&prepared.text, prepared.origin);
             let is_right = !parsed.has_errors;
-            all = statements(inspection, parsed);
+            all = parsed.state(inspection);
             all.extend(prepared.shell);
             if is_right {
                 return all;
             }
         }
         inspection.signal("python_syntax", origin.span(0..text.len()));
-        all.extend(statements(inspection, parsed));
+        all.extend(parsed.state(inspection));
         all
     }
 

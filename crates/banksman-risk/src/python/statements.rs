@@ -3,8 +3,8 @@
 use std::rc::Rc;
 
 use super::expressions::{ARITHMETIC, target};
-use super::lexer::Kind;
 use super::parser::{Block, Parser};
+use crate::code::parser::{Kind, Lexer as _};
 use crate::code::tree::{
     Argument, Call, Class, Expr, Function, Loop, Name, Node, Operator, Parameter, Statement, Takes, Target,
 };

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::lexer::Kind;
 use super::parser::Parser;
 use crate::code::decode::unescape;
+use crate::code::parser::Kind;
 use crate::code::tree::{Expr, Node};
 
 impl<'s> Parser<'s> {
