@@ -4,10 +4,10 @@ use std::fmt;
 
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
-    DecisionRequest, EventView, FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody, OutcomeBody,
-    Page, ResolutionsView,
+    DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView,
+    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, ResolutionsView,
 };
-use banksman_core::{ActionId, BatchId, FreezeId, GrantId, Mode};
+use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId};
 use serde::Serialize;
 
 use crate::transport::{Call, Transport};
@@ -210,11 +210,35 @@ impl Client {
         self.transport.perform(Call::delete(format!("/v1/grants/{id}")))
     }
 
-    /// The operating mode.
+    /// The delegations that are not over.
     ///
     /// # Errors
     /// As [`Client::propose`].
-    pub fn mode(&self) -> Result<ModeBody, ClientError> {
+    pub fn delegations(&self) -> Result<List<DelegationView>, ClientError> {
+        self.transport.fetch(Call::get("/v1/delegations"))
+    }
+
+    /// Lets another person use one's roles for a period.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn delegate(&self, delegation: &DelegationBody) -> Result<DelegationView, ClientError> {
+        self.post("/v1/delegations", delegation)
+    }
+
+    /// Ends a delegation.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn revoke_delegation(&self, id: DelegationId) -> Result<(), ClientError> {
+        self.transport.perform(Call::delete(format!("/v1/delegations/{id}")))
+    }
+
+    /// The operating mode, and whether policy is enforced.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn mode(&self) -> Result<ModeView, ClientError> {
         self.transport.fetch(Call::get("/v1/mode"))
     }
 
@@ -222,8 +246,16 @@ impl Client {
     ///
     /// # Errors
     /// As [`Client::propose`].
-    pub fn set_mode(&self, mode: Mode) -> Result<ModeBody, ClientError> {
-        self.post("/v1/mode", &ModeBody { mode })
+    pub fn set_mode(&self, mode: &ModeBody) -> Result<ModeView, ClientError> {
+        self.post("/v1/mode", mode)
+    }
+
+    /// Falls back from production to shadow.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn fall_back(&self, fallback: &FallbackBody) -> Result<ModeView, ClientError> {
+        self.post("/v1/mode/fallback", fallback)
     }
 
     /// A page of the audit log.

@@ -47,6 +47,8 @@ pub struct AuditQuery {
     pub agent: Option<String>,
     pub reviewer: Option<String>,
     pub action: Option<ActionId>,
+    /// Only what people would have been asked about, had policy not only observed.
+    pub observed_only: bool,
     /// Not before this.
     pub since: Option<Timestamp>,
     /// Before this.
@@ -83,6 +85,7 @@ impl AuditQuery {
         add(&mut pairs, "agent", self.agent.as_ref());
         add(&mut pairs, "reviewer", self.reviewer.as_ref());
         add(&mut pairs, "action", self.action);
+        add(&mut pairs, "observed", self.observed_only.then_some(true));
         add(&mut pairs, "since", self.since);
         add(&mut pairs, "until", self.until);
         add(&mut pairs, "cursor", self.cursor.as_ref());

@@ -5,9 +5,9 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::JoinHandle;
 
 use banksman_core::json::CanonicalJson;
-use banksman_core::wire::{ActionView, ContextView, DecisionRequest, FreezeBody};
+use banksman_core::wire::{ActionView, ContextView, DecisionRequest, FreezeBody, ModeBody};
 use banksman_core::{
-    ActionId, Assessment, Decision, FreezeId, Kind, Mode, Quorum, Risk, Status, Tier, Timestamp, Verdict,
+    ActionId, Assessment, Decision, FreezeId, Kind, Mode, Risk, Status, Tier, Timestamp, Verdict,
     action_digest,
 };
 
@@ -86,20 +86,9 @@ fn action(status: Status) -> ActionView {
         args,
         created_at: Timestamp::from_micros(1_700_000_000_000_000),
         expires_at: None,
+        observed: false,
         assessment: Assessment::of(Vec::new()),
-        verdict: Verdict {
-            tier: Tier::Approve,
-            risk: Risk::High,
-            rule: "default".into(),
-            matched: Vec::new(),
-            quorum: Quorum::one(),
-            timeout_seconds: 60,
-            claim_within_seconds: 60,
-            lease_seconds: 60,
-            require_reason: false,
-            allow_remember: false,
-            approved_by_preset: None,
-        },
+        verdict: Verdict::new(Tier::Approve, Risk::High, "default"),
         votes: Vec::new(),
         resolution: None,
         outcome: None,
@@ -228,7 +217,8 @@ fn the_mode_is_read_and_set() {
     ]);
     let client = server.client();
     assert_eq!(client.mode().unwrap().mode, Mode::Lab);
-    assert_eq!(client.set_mode(Mode::Shadow).unwrap().mode, Mode::Shadow);
+    let shadow = ModeBody { mode: Mode::Shadow, reason: None };
+    assert_eq!(client.set_mode(&shadow).unwrap().mode, Mode::Shadow);
     assert!(server.asked()[1].ends_with(r#"{"mode":"shadow"}"#));
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Risk;
+use crate::{Risk, Tier};
 
 /// A stretch of the text that was read, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -61,6 +61,41 @@ pub struct Assessment {
     /// What would be safer, or should be looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recommendations: Vec<String>,
+    /// What an evaluator outside said, if one was asked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub triage: Option<Triage>,
+}
+
+/// What an evaluator outside said. It has read what the agent wrote, so its words are as little to be trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Triage {
+    /// The tier that it wants at least.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tier: Option<Tier>,
+    /// The risk that it sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
+    /// Whether it denies the action.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub denied: bool,
+    /// How soon people should look, from 0 to 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// Its reasons.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rationale: Option<String>,
+    /// Why there is no answer, if there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+impl Triage {
+    /// No answer, and why.
+    #[must_use]
+    pub fn failed(problem: impl Into<String>) -> Self {
+        Self { problem: Some(problem.into()), ..Self::default() }
+    }
 }
 
 const fn undoable() -> bool {
@@ -79,6 +114,7 @@ impl Assessment {
             reversible: true,
             impact: None,
             recommendations: Vec::new(),
+            triage: None,
         }
     }
 

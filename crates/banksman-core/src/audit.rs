@@ -6,8 +6,9 @@
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    ActionId, Actor, Assessment, BatchId, Case, Decision, Digest, Freeze, FreezeId, Grant, GrantId, Mode,
-    PrincipalKind, Risk, Status, Tier, Timestamp, TokenId, Verdict,
+    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, Digest,
+    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PrincipalKind, Risk, Status, Tier, Timestamp,
+    TokenId, Verdict,
 };
 
 /// The version of the format that this code writes.
@@ -93,6 +94,10 @@ pub enum Fact {
         reason: Option<String>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        acting: Vec<Acting>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        solo_operator: bool,
     },
     Modified {
         from: Digest,
@@ -100,6 +105,14 @@ pub enum Fact {
         verdict: Verdict,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        acting: Vec<Acting>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        solo_operator: bool,
+    },
+    Escalated {
+        number: u32,
+        step: EscalationStep,
     },
     Cancelled {
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,9 +150,19 @@ pub enum Fact {
     GrantRevoked {
         grant: GrantId,
     },
+    Delegated {
+        delegation: Delegation,
+    },
+    DelegationRevoked {
+        delegation: DelegationId,
+    },
     ModeChanged {
         from: Mode,
         to: Mode,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reason: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        fallback: bool,
     },
     TokenIssued {
         token: TokenId,
@@ -164,6 +187,7 @@ impl Fact {
             Self::Proposed { .. } => "proposed",
             Self::Decided { .. } => "decided",
             Self::Modified { .. } => "modified",
+            Self::Escalated { .. } => "escalated",
             Self::Cancelled { .. } => "cancelled",
             Self::Expired => "expired",
             Self::Revoked { .. } => "revoked",
@@ -176,6 +200,8 @@ impl Fact {
             Self::Unfrozen { .. } => "unfrozen",
             Self::Granted { .. } => "granted",
             Self::GrantRevoked { .. } => "grant_revoked",
+            Self::Delegated { .. } => "delegated",
+            Self::DelegationRevoked { .. } => "delegation_revoked",
             Self::ModeChanged { .. } => "mode_changed",
             Self::TokenIssued { .. } => "token_issued",
             Self::TokenRevoked { .. } => "token_revoked",
@@ -190,6 +216,7 @@ impl Fact {
             Self::Decided { decision, .. } => Some(*decision),
             Self::Modified { .. } => Some(Decision::Modify),
             Self::Proposed { .. }
+            | Self::Escalated { .. }
             | Self::Cancelled { .. }
             | Self::Expired
             | Self::Revoked { .. }
@@ -202,6 +229,8 @@ impl Fact {
             | Self::Unfrozen { .. }
             | Self::Granted { .. }
             | Self::GrantRevoked { .. }
+            | Self::Delegated { .. }
+            | Self::DelegationRevoked { .. }
             | Self::ModeChanged { .. }
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
@@ -239,6 +268,13 @@ impl Event {
         serde_json::from_slice(bytes)
     }
 
+    /// Whether this records an action that people would have been asked about, had policy not only observed.
+    #[must_use]
+    pub fn is_observation(&self) -> bool {
+        let let_through = self.action.as_ref().is_some_and(|action| action.status == Status::Authorised);
+        matches!(&self.fact, Fact::Proposed { verdict, grant: None, .. } if verdict.observed && let_through)
+    }
+
     /// Whether an agent learns from this that its question was answered.
     #[must_use]
     pub fn is_resolution(&self) -> bool {
@@ -249,6 +285,7 @@ impl Event {
             // What the agent did itself is no news to it; what a reviewer cancelled is.
             Fact::Cancelled { .. } => !matches!(self.actor, Actor::Agent { .. }),
             Fact::Proposed { .. }
+            | Fact::Escalated { .. }
             | Fact::Claimed { .. }
             | Fact::Finished { .. }
             | Fact::BatchProposed { .. }
@@ -256,6 +293,8 @@ impl Event {
             | Fact::Unfrozen { .. }
             | Fact::Granted { .. }
             | Fact::GrantRevoked { .. }
+            | Fact::Delegated { .. }
+            | Fact::DelegationRevoked { .. }
             | Fact::ModeChanged { .. }
             | Fact::TokenIssued { .. }
             | Fact::TokenRevoked { .. }

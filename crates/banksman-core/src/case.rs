@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::json::CanonicalJson;
 use crate::level::named;
 use crate::time::micros;
-use crate::{Action, ActionId, Assessment, BatchId, Digest, GrantId, Timestamp, Verdict};
+use crate::{
+    Acting, Action, ActionId, Assessment, BatchId, ChainProgress, Digest, GrantId, Timestamp, Verdict,
+};
 
 /// One version of what is asked for: the action, and what assessing and judging it gave.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,6 +56,24 @@ impl Case {
         self.state.status()
     }
 
+    /// Whether it was let run only because policy observes: people would have been asked.
+    #[must_use]
+    pub fn was_observed(&self) -> bool {
+        match &self.state {
+            State::Authorised { authority, .. }
+            | State::Executing { authority, .. }
+            | State::Succeeded { authority, .. }
+            | State::Failed { authority, .. }
+            | State::Unknown { authority, .. } => *authority == Authority::Observation,
+            State::Lapsed { .. } | State::Revoked { .. } => self.submission.verdict.observed,
+            State::Blocked { .. }
+            | State::Pending { .. }
+            | State::Denied { .. }
+            | State::Expired { .. }
+            | State::Cancelled { .. } => false,
+        }
+    }
+
     /// Approvals of the current version.
     pub fn approvals(&self) -> impl Iterator<Item = &Review> {
         self.reviews.iter().filter(|review| review.version == self.version && review.decision.approves())
@@ -98,6 +118,12 @@ pub struct Review {
     /// With which roles.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
+    /// And with which that are not their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acting: Vec<Acting>,
+    /// Whether they approved what they, or their own agent, proposed: policy names them as the solo operator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub solo_operator: bool,
     /// What.
     pub decision: Decision,
     /// About which version; an edit counts for the version that it made.
@@ -126,6 +152,8 @@ pub enum Authority {
     },
     /// The people in [`Case::reviews`].
     Reviewers,
+    /// The policy only observes: people were not asked, and what they would have been asked is on record.
+    Observation,
     /// A preset of the policy that approves what would be held.
     Preset {
         /// Which.
@@ -159,6 +187,8 @@ pub enum State {
     Pending {
         #[serde(with = "micros")]
         deadline: Timestamp,
+        #[serde(default, skip_serializing_if = "ChainProgress::is_idle")]
+        chain: ChainProgress,
     },
     /// May be claimed, once, until it lapses.
     Authorised {
@@ -246,11 +276,18 @@ impl State {
         }
     }
 
-    /// When time itself moves the action on, if it does.
+    /// When time itself has to do something about the action: take a step of its chain, or end its state.
     #[must_use]
     pub fn wakes_at(&self) -> Option<Timestamp> {
+        let next_step = if let Self::Pending { chain, .. } = self { chain.next_at } else { None };
+        self.ends_at().map(|end| next_step.map_or(end, |step| step.min(end)))
+    }
+
+    /// When time itself ends the state that the action is in, if it does.
+    #[must_use]
+    pub fn ends_at(&self) -> Option<Timestamp> {
         match self {
-            Self::Pending { deadline } => Some(*deadline),
+            Self::Pending { deadline, .. } => Some(*deadline),
             Self::Authorised { lapses_at, .. } => Some(*lapses_at),
             Self::Executing { claim, .. } => Some(claim.lease_expires_at),
             Self::Blocked { .. }
@@ -293,7 +330,11 @@ impl State {
         match self {
             Self::Pending { .. } | Self::Authorised { authority: Authority::Reviewers, .. } => true,
             Self::Authorised {
-                authority: Authority::Policy | Authority::Grant { .. } | Authority::Preset { .. },
+                authority:
+                    Authority::Policy
+                    | Authority::Grant { .. }
+                    | Authority::Observation
+                    | Authority::Preset { .. },
                 ..
             }
             | Self::Blocked { .. }
@@ -346,5 +387,21 @@ impl Status {
     #[must_use]
     pub fn is_resolved(self) -> bool {
         self != Self::Pending
+    }
+
+    /// Whether it has ended without ever having run, and never will: what it would have used up is free again.
+    #[must_use]
+    pub fn never_ran(self) -> bool {
+        match self {
+            Self::Blocked | Self::Denied | Self::Expired | Self::Cancelled | Self::Lapsed | Self::Revoked => {
+                true
+            }
+            Self::Pending
+            | Self::Authorised
+            | Self::Executing
+            | Self::Succeeded
+            | Self::Failed
+            | Self::Unknown => false,
+        }
     }
 }

@@ -108,6 +108,11 @@ define_id!(
     "frz_"
 );
 define_id!(
+    /// Names a delegation of roles.
+    DelegationId,
+    "dlg_"
+);
+define_id!(
     /// Names a credential; the credential itself is a secret and is never an id.
     TokenId,
     "tok_"

@@ -9,6 +9,7 @@ mod id;
 mod level;
 mod principal;
 mod time;
+mod wildcard;
 
 pub mod json;
 
@@ -16,12 +17,16 @@ mod action;
 mod digest;
 
 mod assessment;
+mod escalation;
 mod quorum;
 mod verdict;
 
+mod delegation;
 mod freeze;
 mod grant;
 mod mode;
+
+pub mod meter;
 
 mod case;
 mod lifecycle;
@@ -30,16 +35,19 @@ mod refusal;
 mod batch;
 
 pub mod audit;
+pub mod redact;
 pub mod wire;
 
 pub use action::{Action, ActionError, Annotations, Estimate, Kind, Severity};
-pub use assessment::{Assessment, Finding, Span};
+pub use assessment::{Assessment, Finding, Span, Triage};
 pub use batch::batch_digest;
 pub use case::{Authority, Case, Claim, Decision, Review, State, Status, Submission};
+pub use delegation::{Acting, ActingSource, Delegation};
 pub use digest::{Digest, InvalidDigestError, action_digest};
+pub use escalation::{ChainProgress, Escalation, EscalationStep, combine_chains};
 pub use freeze::{Freeze, FreezeScope};
-pub use grant::{Grant, GrantMatch, GrantReach, Remember};
-pub use id::{ActionId, BatchId, FreezeId, GrantId, InvalidIdError, TokenId};
+pub use grant::{ArgPatterns, Grant, GrantMatch, GrantReach, Remember, RememberLimits, RememberScope};
+pub use id::{ActionId, BatchId, DelegationId, FreezeId, GrantId, InvalidIdError, TokenId};
 pub use level::{Risk, Tier, UnknownNameError};
 pub use lifecycle::{
     Ballot, ClaimRequest, Command, Edit, Effect, Moment, Notice, Opening, Outcome, Transition, open, step,
@@ -50,3 +58,4 @@ pub use quorum::Quorum;
 pub use refusal::Refusal;
 pub use time::{InvalidTimeError, Timestamp};
 pub use verdict::Verdict;
+pub use wildcard::fits_wildcard;

@@ -24,8 +24,8 @@ pub enum Refusal {
     ReasonRequired,
     #[error("to respond, give a message for the agent")]
     MessageRequired,
-    #[error("this approval cannot be remembered: policy does not allow it for this action")]
-    RememberNotAllowed,
+    #[error("this approval cannot be remembered: {why}")]
+    RememberNotAllowed { why: &'static str },
     #[error("policy blocks the edited action ({rule})")]
     ModificationBlocked { rule: String },
     #[error("frozen by {freeze}: {reason}")]
@@ -62,7 +62,7 @@ impl Refusal {
             Self::MissingRole { .. } => "missing_role",
             Self::ReasonRequired => "reason_required",
             Self::MessageRequired => "message_required",
-            Self::RememberNotAllowed => "remember_not_allowed",
+            Self::RememberNotAllowed { .. } => "remember_not_allowed",
             Self::ModificationBlocked { .. } => "modification_blocked",
             Self::Frozen { .. } => "frozen",
             Self::NotAuthorised { .. } => "not_authorised",

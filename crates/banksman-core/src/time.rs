@@ -105,6 +105,26 @@ pub(crate) mod micros {
     }
 }
 
+/// The same for a moment that may not be there.
+pub(crate) mod optional_micros {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::Timestamp;
+
+    pub(crate) fn serialize<S: Serializer>(
+        moment: &Option<Timestamp>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        moment.map(Timestamp::as_micros).serialize(serializer)
+    }
+
+    pub(crate) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Timestamp>, D::Error> {
+        Ok(Option::<i64>::deserialize(deserializer)?.map(Timestamp::from_micros))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

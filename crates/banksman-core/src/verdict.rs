@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Quorum, Risk, Tier};
+use crate::{EscalationStep, Quorum, RememberLimits, Risk, Tier, combine_chains};
 
 /// What policy demands of one action, and which rule said so.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,12 +33,54 @@ pub struct Verdict {
     /// Whether an approval may be remembered as a grant.
     #[serde(default)]
     pub allow_remember: bool,
+    /// How far, if it may.
+    #[serde(default, skip_serializing_if = "RememberLimits::is_usual")]
+    pub remember_limits: RememberLimits,
+    /// What happens while nobody decides, by time.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalation: Vec<EscalationStep>,
+    /// Whether policy only observes: what it would hold runs at once, on the record. It never lets a block through.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
+    /// What reviewers are told by the rules that matched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub messages: Vec<String>,
+    /// Where people are told of it, by the names of routes; everywhere, if none is named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routes: Vec<String>,
+    /// Which arguments reviewers do not get to see, by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redact: Vec<String>,
     /// The preset that answers yes in a person's place, on the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approved_by_preset: Option<String>,
 }
 
 impl Verdict {
+    /// What a rule demands that says no more than this: one person where people are asked, and the usual times.
+    #[must_use]
+    pub fn new(tier: Tier, risk: Risk, rule: impl Into<String>) -> Self {
+        Self {
+            tier,
+            risk,
+            rule: rule.into(),
+            matched: Vec::new(),
+            quorum: Quorum::one(),
+            timeout_seconds: 3600,
+            claim_within_seconds: 900,
+            lease_seconds: 600,
+            require_reason: false,
+            allow_remember: false,
+            remember_limits: RememberLimits::default(),
+            escalation: Vec::new(),
+            observed: false,
+            messages: Vec::new(),
+            routes: Vec::new(),
+            redact: Vec::new(),
+            approved_by_preset: None,
+        }
+    }
+
     /// How long a hold lasts, given what the agent is willing to wait: the shorter of the two.
     #[must_use]
     pub fn hold_for(&self, agent_timeout: Option<u64>) -> Duration {
@@ -60,8 +102,28 @@ impl Verdict {
             lease_seconds: self.lease_seconds.min(floor.lease_seconds),
             require_reason: self.require_reason || floor.require_reason,
             allow_remember: self.allow_remember && floor.allow_remember,
+            remember_limits: self.remember_limits.within(&floor.remember_limits),
+            escalation: combine_chains(&[
+                (&self.quorum, &self.escalation),
+                (&floor.quorum, &floor.escalation),
+            ]),
+            observed: self.observed && floor.observed,
+            messages: union(&self.messages, &floor.messages),
+            routes: union(&self.routes, &floor.routes),
+            redact: union(&self.redact, &floor.redact),
             // What a person has edited, people decide.
             approved_by_preset: None,
         }
     }
+}
+
+/// All of both, each once.
+fn union(one: &[String], other: &[String]) -> Vec<String> {
+    let mut all = one.to_vec();
+    for text in other {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
 }

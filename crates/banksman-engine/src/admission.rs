@@ -53,6 +53,7 @@ impl Scope {
             | Conflict::CaseMoved(_)
             | Conflict::TooLate(_)
             | Conflict::Joinable(_)
+            | Conflict::MetersMoved
             | Conflict::IdempotencyKeyUsed { .. } => None,
         }
     }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use banksman_core::meter::{Charge, Reading};
 use banksman_core::{ActionId, Case, Effect, Moment, Principal, Refusal, Status, Timestamp, Transition};
 use banksman_store::{AdvancedCase, Commit, CommitError, Conflict, Control, ControlChange, NoticeRow};
 
@@ -9,7 +10,7 @@ use crate::{Engine, EngineError};
 
 /// How often to try against others before giving up. Each failure means that another commit went through, so
 /// only a store that lies keeps this busy.
-const TRIES: usize = 1000;
+pub(crate) const TRIES: usize = 1000;
 
 /// What a verb wants to commit: the transition, and what goes with it.
 pub(crate) struct Plan {
@@ -17,20 +18,32 @@ pub(crate) struct Plan {
     pub(crate) new_submission: bool,
     /// The moment by which it has to be committed, if it has to be.
     pub(crate) before: Option<Timestamp>,
+    /// What meters have to show still.
+    pub(crate) readings: Vec<Reading>,
+    /// What it adds to meters.
+    pub(crate) charges: Vec<Charge>,
     pub(crate) control: Vec<ControlChange>,
     pub(crate) events: Vec<banksman_core::audit::Event>,
 }
 
 impl From<Transition> for Plan {
     fn from(transition: Transition) -> Self {
-        Self { transition, new_submission: false, before: None, control: Vec::new(), events: Vec::new() }
+        Self {
+            transition,
+            new_submission: false,
+            before: None,
+            readings: Vec::new(),
+            charges: Vec::new(),
+            control: Vec::new(),
+            events: Vec::new(),
+        }
     }
 }
 
 impl Plan {
     /// The same, but only if it is committed before the time is up that the action has in its state.
     pub(crate) fn in_time(self, scene: &Scene<'_>) -> Self {
-        Self { before: scene.case.state.wakes_at(), ..self }
+        Self { before: scene.case.state.ends_at(), ..self }
     }
 }
 
@@ -48,11 +61,13 @@ pub(crate) struct Scene<'a> {
     pub(crate) case: &'a Arc<Case>,
     pub(crate) control: &'a Control,
     pub(crate) now: Timestamp,
+    /// Whom policy lets approve their own.
+    pub(crate) solo_operator: Option<&'a str>,
 }
 
 impl Scene<'_> {
     pub(crate) fn moment(&self) -> Moment<'_> {
-        Moment { now: self.now, freeze: self.control.freeze_of(self.case) }
+        Moment { now: self.now, freeze: self.control.freeze_of(self.case), solo_operator: self.solo_operator }
     }
 
     pub(crate) fn refuse(&self, refusal: Refusal) -> EngineError {
@@ -93,7 +108,13 @@ impl Engine {
             if let Some(principal) = principal {
                 self.confirm(principal, control.epoch).await?;
             }
-            let planned = plan(&Scene { case: &case, control: &control, now: self.clock.now() });
+            let judge = self.judge.load_full();
+            let planned = plan(&Scene {
+                case: &case,
+                control: &control,
+                now: self.clock.now(),
+                solo_operator: judge.house().solo_operator.as_deref(),
+            });
             let planned = match planned {
                 Ok(planned) => planned,
                 // What is remembered may be old. Only what is stored says no.
@@ -111,6 +132,7 @@ impl Engine {
                 Ok(case) => return Ok(case),
                 Err(CommitError::Conflict(Conflict::ControlMoved)) => self.reload_control().await?,
                 Err(CommitError::Conflict(Conflict::TooLate(_))) => return Err(too_late(&case)),
+                Err(CommitError::Conflict(Conflict::MetersMoved)) => return Err(EngineError::Overtaken),
                 // Only an edit can make an action the same as another.
                 Err(CommitError::Conflict(Conflict::Joinable(other))) => {
                     return Err(EngineError::InvalidArgs(format!(
@@ -140,7 +162,7 @@ impl Engine {
         plan: Plan,
         control_epoch: Option<u64>,
     ) -> Result<Arc<Case>, CommitError> {
-        let Plan { transition, new_submission, before, control, events: more } = plan;
+        let Plan { transition, new_submission, before, readings, charges, control, events: more } = plan;
         let was_pending = from.status() == Status::Pending;
         let case = Arc::new(transition.case);
         let notices = notices(&case, &transition.effects, transition.event.at);
@@ -151,6 +173,8 @@ impl Engine {
         let commit = Commit {
             control_epoch,
             advanced: vec![AdvancedCase { case: Arc::clone(&case), was_pending, before, new_submission }],
+            readings,
+            charges,
             control,
             events,
             notices,
@@ -164,9 +188,8 @@ impl Engine {
         if told {
             self.dispatcher.nudge();
         }
-        if changes_house && let Err(error) = self.reload_control().await {
-            // It is committed; the next guarded commit will notice the new epoch and read again.
-            tracing::warn!(%error, "could not read the house rules again");
+        if changes_house {
+            self.notice_new_rules().await;
         }
         Ok(case)
     }
@@ -174,7 +197,7 @@ impl Engine {
 
 /// What the lifecycle would have said, had its clock been that of the store.
 fn too_late(case: &Case) -> EngineError {
-    let at = case.state.wakes_at().unwrap_or_default();
+    let at = case.state.ends_at().unwrap_or_default();
     let refusal =
         if case.status() == Status::Pending { Refusal::Expired { at } } else { Refusal::Lapsed { at } };
     EngineError::refused(refusal, case)

@@ -32,6 +32,8 @@ pub(crate) struct KnownCredentials {
 struct LiveTokens {
     epoch: u64,
     ends: HashMap<TokenId, Option<Timestamp>>,
+    /// The roles of people, by name: one entry for each of their credentials.
+    roles: HashMap<String, Vec<(Vec<String>, Option<Timestamp>)>>,
 }
 
 /// A credential to be issued.
@@ -200,15 +202,21 @@ impl Engine {
             return Ok(());
         }
         let credentials = self.store.credentials().await?;
-        let live = credentials.iter().filter(|credential| credential.is_live(now));
-        let ends: HashMap<_, _> = live.map(|credential| (credential.id, credential.expires_at)).collect();
+        let mut ends = HashMap::new();
+        let mut roles: HashMap<String, Vec<_>> = HashMap::new();
+        for credential in credentials.into_iter().filter(|credential| credential.is_live(now)) {
+            ends.insert(credential.id, credential.expires_at);
+            if credential.kind.decides() {
+                roles.entry(credential.name).or_default().push((credential.roles, credential.expires_at));
+            }
+        }
         let valid = ends.contains_key(&principal.token);
         self.credentials.forget_all();
         self.credentials.live.rcu(|known| {
             if known.epoch > epoch {
                 Arc::clone(known)
             } else {
-                Arc::new(LiveTokens { epoch, ends: ends.clone() })
+                Arc::new(LiveTokens { epoch, ends: ends.clone(), roles: roles.clone() })
             }
         });
         if valid { Ok(()) } else { Err(EngineError::Unauthenticated) }
@@ -220,6 +228,25 @@ impl KnownCredentials {
     fn is_live(&self, token: TokenId, epoch: u64, now: Timestamp) -> bool {
         let live = self.live.load();
         live.epoch >= epoch && live.ends.get(&token).is_some_and(|end| end.is_none_or(|end| now < end))
+    }
+
+    /// The roles that a person has of their own, by any of their live credentials; nothing if there is no such person.
+    ///
+    /// For those who have just been confirmed: then what is known here is at least as new as the rules they go by.
+    pub(crate) fn roles_of(&self, name: &str, now: Timestamp) -> Option<Vec<String>> {
+        let live = self.live.load();
+        let mut held = live
+            .roles
+            .get(name)?
+            .iter()
+            .filter(|(_, end)| end.is_none_or(|end| now < end))
+            .map(|(roles, _)| roles)
+            .peekable();
+        held.peek()?;
+        let mut roles: Vec<String> = held.flatten().cloned().collect();
+        roles.sort();
+        roles.dedup();
+        Some(roles)
     }
 
     fn recent(&self, hash: &Digest, now: Timestamp) -> Option<Arc<Principal>> {

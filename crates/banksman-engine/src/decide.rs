@@ -1,24 +1,17 @@
-//! Decide: a person approves, denies, edits or responds.
+//! Decide: a person approves, denies or responds. Edits are next door.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{
-    ActionId, Actor, Ballot, Case, Command, Decision, Edit, Effect, Grant, GrantId, GrantMatch, GrantReach,
-    Principal, Refusal, Remember, step,
+    ActionId, Actor, Ballot, Case, Command, Decision, Effect, Principal, Remember, Status, step,
 };
-use banksman_policy::Facts;
 use banksman_store::ControlChange;
 
 use crate::advance::{House, Plan, Scene};
-use crate::propose::check_args;
-use crate::{Engine, EngineError, ids};
-
-/// The longest that an approval may be remembered.
-const MAX_GRANT_SECONDS: u64 = 90 * 24 * 3600;
+use crate::grants::{remembered, revoke_denied};
+use crate::{Engine, EngineError};
 
 impl Engine {
     /// Takes a decision on the version that the reviewer saw.
@@ -40,6 +33,7 @@ impl Engine {
         }
         let ballot = Ballot {
             reviewer: reviewer.clone(),
+            lent: Vec::new(),
             decision,
             version,
             digest,
@@ -47,54 +41,14 @@ impl Engine {
             message,
             remember: remember.is_some(),
         };
-        self.advance(id, Some(reviewer), House::Guarded, |scene| match decision {
-            Decision::Modify => self.plan_edit(scene, &ballot, args.as_ref()),
-            Decision::Approve | Decision::Deny | Decision::Respond => {
-                plan_decision(scene, ballot.clone(), remember.as_ref())
-            }
+        if decision == Decision::Modify {
+            return self.edit(reviewer, id, &ballot, args.as_ref()).await;
+        }
+        self.advance(id, Some(reviewer), House::Guarded, |scene| {
+            let ballot = Ballot { lent: self.lent_to(&reviewer.name, scene), ..ballot.clone() };
+            plan_decision(scene, ballot, remember.as_ref())
         })
         .await
-    }
-
-    /// An edit is a new proposal by another hand: validated, assessed and judged like one, and never judged more
-    /// mildly than what it replaces.
-    fn plan_edit(
-        &self,
-        scene: &Scene<'_>,
-        ballot: &Ballot,
-        args: Option<&CanonicalJson>,
-    ) -> Result<Plan, EngineError> {
-        // A stale or late edit is refused as such before its arguments are looked at.
-        let current = Arc::clone(&scene.case.submission);
-        let probe = Edit { ballot: ballot.clone(), submission: Arc::clone(&current) };
-        let probed = step(scene.case, Command::Edit(probe), &scene.moment());
-        probed.map_err(|refusal| scene.refuse(refusal))?;
-
-        let args = args.ok_or_else(|| EngineError::InvalidArgs("to modify, give args".into()))?;
-        match args.to_json() {
-            Ok(Json::Object(_)) => {}
-            Ok(other) => {
-                return Err(EngineError::InvalidArgs(format!(
-                    "expected an object, got {}",
-                    other.kind_name()
-                )));
-            }
-            Err(error) => return Err(EngineError::InvalidArgs(error.to_string())),
-        }
-        if *args == current.action.args {
-            return Err(EngineError::InvalidArgs("the arguments are unchanged: approve instead".into()));
-        }
-        let action = current.action.with_args(args.clone());
-        if let Some(problem) = check_args(&action) {
-            return Err(EngineError::InvalidArgs(problem));
-        }
-        let facts = Facts { now: scene.now, mode: scene.control.mode, agent: &scene.case.agent };
-        let mut submission = self.consider(action, &facts);
-        submission.verdict = submission.verdict.at_least(&current.verdict);
-        let edit = Edit { ballot: ballot.clone(), submission: Arc::new(submission) };
-        let transition = step(scene.case, Command::Edit(edit), &scene.moment())
-            .map_err(|refusal| scene.refuse(refusal))?;
-        Ok(Plan { new_submission: true, ..Plan::from(transition).in_time(scene) })
     }
 }
 
@@ -107,37 +61,13 @@ pub(crate) fn plan_decision(
     let transition = step(scene.case, Command::Decide(ballot), &scene.moment())
         .map_err(|refusal| scene.refuse(refusal))?;
     let mut plan = Plan::from(transition).in_time(scene);
+    if plan.transition.case.status() == Status::Denied {
+        revoke_denied(scene, &reviewer, &mut plan);
+    }
     if let Some(remember) = remember.filter(|_| plan.transition.effects.contains(&Effect::Remember)) {
-        let grant = grant(scene, remember, &reviewer)?;
+        let grant = remembered(scene, remember, &reviewer)?;
         plan.events.push(Event::general(scene.now, reviewer, Fact::Granted { grant: grant.clone() }));
         plan.control.push(ControlChange::Grant(grant));
     }
     Ok(plan)
-}
-
-/// The grant that an approval asks for, within the session unless it says otherwise.
-fn grant(scene: &Scene<'_>, remember: &Remember, by: &Actor) -> Result<Grant, EngineError> {
-    if !(1..=MAX_GRANT_SECONDS).contains(&remember.expires_in_seconds) {
-        return Err(EngineError::Invalid(format!("a grant lasts 1 to {MAX_GRANT_SECONDS} seconds")));
-    }
-    let submission = &scene.case.submission;
-    let reach = match (&submission.action.session, remember.all_sessions) {
-        (_, true) => GrantReach::Agent,
-        (Some(session), false) => GrantReach::Session { session: session.clone() },
-        (None, false) => return Err(scene.refuse(Refusal::RememberNotAllowed)),
-    };
-    let (millis, entropy) = ids::fresh(scene.now)?;
-    Ok(Grant {
-        id: GrantId::from_parts(millis, entropy),
-        agent: scene.case.agent.clone(),
-        tool: submission.action.tool.clone(),
-        digest: match remember.matches {
-            GrantMatch::Exact => Some(submission.digest),
-            GrantMatch::Tool => None,
-        },
-        reach,
-        by: by.name().unwrap_or_default().to_owned(),
-        at: scene.now,
-        expires_at: scene.now.after(Duration::from_secs(remember.expires_in_seconds)),
-    })
 }

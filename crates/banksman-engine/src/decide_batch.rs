@@ -52,6 +52,7 @@ impl Engine {
             // What binds the decision is the item as it was when the digest was checked.
             let ballot = Ballot {
                 reviewer: reviewer.clone(),
+                lent: Vec::new(),
                 decision: item.decision,
                 version: case.version,
                 digest: case.submission.digest,
@@ -64,7 +65,8 @@ impl Engine {
         let answers = ballots.into_iter().map(|(id, ballot)| async move {
             let answer = self
                 .advance(id, Some(reviewer), House::Guarded, |scene| {
-                    plan_decision(scene, ballot.clone(), None)
+                    let lent = self.lent_to(&reviewer.name, scene);
+                    plan_decision(scene, Ballot { lent, ..ballot.clone() }, None)
                 })
                 .await;
             ItemAnswer { id, answer }

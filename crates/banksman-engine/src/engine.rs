@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use banksman_core::{Action, Case, Submission};
-use banksman_policy::Facts;
+use banksman_core::Case;
 use banksman_store::{Control, PendingLimits, Store};
 use tokio::sync::watch;
 
@@ -13,8 +12,10 @@ use crate::credentials::KnownCredentials;
 use crate::dispatcher::Dispatcher;
 use crate::live::Live;
 use crate::memory::Memory;
+use crate::regression::Failures;
 use crate::timekeeper::Timekeeper;
-use crate::{Clock, EngineError, Judge, Signer};
+use crate::triage::TriageDesk;
+use crate::{Clock, EngineError, Evaluator, Judge, Signer};
 
 /// What an installation may set.
 #[derive(Debug, Clone, Copy)]
@@ -45,6 +46,8 @@ pub struct Engine {
     pub(crate) credentials: KnownCredentials,
     pub(crate) timekeeper: Timekeeper,
     pub(crate) dispatcher: Dispatcher,
+    pub(crate) triage: TriageDesk,
+    pub(crate) failures: Failures,
 }
 
 impl Engine {
@@ -74,7 +77,14 @@ impl Engine {
             credentials: KnownCredentials::default(),
             timekeeper: Timekeeper::default(),
             dispatcher: Dispatcher::default(),
+            triage: TriageDesk::default(),
+            failures: Failures::default(),
         }))
+    }
+
+    /// Who answers when policy wants triage. Until this is called nobody does, and such actions wait for people.
+    pub fn staff_triage(&self, evaluator: Arc<dyn Evaluator>) {
+        self.triage.staff(evaluator);
     }
 
     /// The public key that authorisations can be verified with, as a JSON Web Key Set.
@@ -112,12 +122,12 @@ impl Engine {
         Ok(())
     }
 
-    /// Assesses and judges an action.
-    pub(crate) fn consider(&self, action: Action, facts: &Facts<'_>) -> Submission {
-        let judge = self.judge.load();
-        let assessment = judge.assess(&action);
-        let verdict = judge.judge(&action, &assessment, facts);
-        Submission { digest: action.digest(), action, assessment, verdict }
+    /// Reads the house rules again after a commit of our own changed them. If that fails, the next guarded commit
+    /// will notice the new epoch and read again.
+    pub(crate) async fn notice_new_rules(&self) {
+        if let Err(error) = self.reload_control().await {
+            tracing::warn!(%error, "could not read the house rules again");
+        }
     }
 
     /// Makes a commit known: to memory, to those who wait, and to the workers.

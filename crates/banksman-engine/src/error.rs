@@ -41,6 +41,21 @@ pub enum EngineError {
         /// What it is now.
         current: Digest,
     },
+    /// What an edit was judged by has changed since. Never seen outside: it is judged again.
+    #[error("what the edit was judged by has changed")]
+    Overtaken,
+    /// It takes a role that the caller does not have.
+    #[error("this takes one of these roles: {}", needed.join(", "))]
+    MissingRole {
+        /// Any of these.
+        needed: Vec<String>,
+    },
+    /// It is for someone else to do.
+    #[error("{0}")]
+    NotYours(String),
+    /// Policy wants to know why.
+    #[error("say why: policy asks for a reason")]
+    ReasonRequired,
     /// A change of mode that skips a step.
     #[error(transparent)]
     IllegalModeChange(#[from] IllegalModeChangeError),

@@ -1,12 +1,10 @@
-//! The house rules: freezes, grants, mode. Each change holds at once, because every verb that lets something
+//! The house rules: freezes, and what all changes of the rules share. Each change holds at once, because every verb that lets something
 //! through guards the epoch that a change raises.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::wire::GrantBody;
-use banksman_core::{Actor, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, Principal};
+use banksman_core::{Actor, Freeze, FreezeId, FreezeScope, Principal};
 use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange};
 
 use crate::{Engine, EngineError, Judge, ids};
@@ -52,64 +50,6 @@ impl Engine {
         .await
     }
 
-    /// Grants in advance what a reviewer would approve.
-    ///
-    /// # Errors
-    /// If it makes no sense or cannot be recorded.
-    pub async fn grant(&self, by: &Principal, body: GrantBody) -> Result<Grant, EngineError> {
-        if !(1..=90 * 24 * 3600).contains(&body.expires_in_seconds) {
-            return Err(EngineError::Invalid("a grant lasts one second to 90 days".into()));
-        }
-        if body.agent.trim().is_empty() || body.tool.trim().is_empty() {
-            return Err(EngineError::Invalid("a grant names an agent and a tool".into()));
-        }
-        if body.agent == by.name {
-            return Err(EngineError::Invalid("nobody grants to themselves".into()));
-        }
-        let now = self.clock.now();
-        let (millis, entropy) = ids::fresh(now)?;
-        let grant = Grant {
-            id: GrantId::from_parts(millis, entropy),
-            agent: body.agent,
-            tool: body.tool,
-            digest: body.digest,
-            reach: body.session.map_or(GrantReach::Agent, |session| GrantReach::Session { session }),
-            by: by.name.clone(),
-            at: now,
-            expires_at: now.after(Duration::from_secs(body.expires_in_seconds)),
-        };
-        self.amend_house(by, |_| {
-            Ok((ControlChange::Grant(grant.clone()), Fact::Granted { grant: grant.clone() }))
-        })
-        .await?;
-        Ok(grant)
-    }
-
-    /// Revokes a grant.
-    ///
-    /// # Errors
-    /// If there is none such.
-    pub async fn revoke_grant(&self, by: &Principal, id: GrantId) -> Result<(), EngineError> {
-        self.amend_house(by, |control| {
-            control.grants.iter().find(|grant| grant.id == id).ok_or(EngineError::NotFound)?;
-            Ok((ControlChange::RevokeGrant(id), Fact::GrantRevoked { grant: id }))
-        })
-        .await
-    }
-
-    /// Changes the operating mode, one step at a time.
-    ///
-    /// # Errors
-    /// If that skips a step.
-    pub async fn change_mode(&self, by: &Principal, to: Mode) -> Result<Mode, EngineError> {
-        self.amend_house(by, |control| {
-            let from = control.mode;
-            Ok((ControlChange::SetMode(from.change_to(to)?), Fact::ModeChanged { from, to }))
-        })
-        .await?;
-        Ok(to)
-    }
-
     /// Writes down which policy is in force from now on.
     ///
     /// # Errors
@@ -120,13 +60,16 @@ impl Engine {
         let commit = Commit { events: vec![Event::general(now, Actor::System, fact)], ..Commit::default() };
         let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
         self.live.advance(committed.last_seq);
+        for warning in judge.house().warnings() {
+            tracing::warn!("the policy says {warning}");
+        }
         self.judge.store(Arc::new(judge));
         Ok(())
     }
 
     /// A change that depends on what the rules are, and on who may change them: computed on the newest, and again
     /// if they change meanwhile.
-    async fn amend_house(
+    pub(crate) async fn amend_house(
         &self,
         by: &Principal,
         change: impl Fn(&Control) -> Result<(ControlChange, Fact), EngineError> + Send + Sync,

@@ -17,20 +17,27 @@ mod policy;
 mod credentials;
 
 mod admission;
+mod consider;
 mod propose;
 mod propose_batch;
 mod read;
+mod triage;
 mod wait;
 
 mod advance;
 mod decide;
 mod decide_batch;
+mod edit;
 
 mod cancel;
 mod claim;
 mod outcome;
 
+mod delegations;
+mod grants;
 mod house;
+mod modes;
+mod regression;
 mod resolutions;
 
 mod dispatcher;
@@ -49,3 +56,4 @@ pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;
 pub use resolutions::Resolutions;
 pub use signer::Signer;
+pub use triage::{Evaluator, TriageQuestion};

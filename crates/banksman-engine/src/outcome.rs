@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use banksman_core::{ActionId, Case, Command, Outcome, Principal, Refusal, step};
+use banksman_core::{ActionId, Case, Command, Outcome, Principal, Refusal, Status, step};
 
-use crate::advance::House;
+use crate::advance::{House, Plan};
 use crate::read::own;
 use crate::{Engine, EngineError};
 
@@ -23,8 +23,14 @@ impl Engine {
         let recorded = self
             .advance(id, Some(agent), House::Ignored, |scene| {
                 own(agent, scene.case)?;
-                let transition = step(scene.case, Command::Report(outcome.clone()), &scene.moment());
-                transition.map(Into::into).map_err(|refusal| scene.refuse(refusal))
+                let transition = step(scene.case, Command::Report(outcome.clone()), &scene.moment())
+                    .map_err(|refusal| scene.refuse(refusal))?;
+                let charges = if transition.case.status() == Status::Failed {
+                    self.failure_charges(scene.case, scene.control, scene.now)
+                } else {
+                    Vec::new()
+                };
+                Ok(Plan { charges, ..Plan::from(transition) })
             })
             .await;
         match recorded {
@@ -34,7 +40,11 @@ impl Engine {
                 // Not from memory: what was refused just now was refused because of what is stored.
                 self.fetch(id).await
             }
-            other => other,
+            Ok(case) => {
+                self.heed_outcome(&case).await;
+                Ok(case)
+            }
+            Err(error) => Err(error),
         }
     }
 }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use banksman_core::{Action, Assessment, Digest, Verdict};
-use banksman_policy::{Facts, Policy};
+use banksman_core::meter::Charge;
+use banksman_core::{Action, ActionId, Assessment, Digest, Verdict};
+use banksman_policy::{Facts, HousePolicy, Metering, Policy, TriagePlan};
 
 /// Assesses and judges actions. Values in, values out.
 ///
@@ -15,8 +16,44 @@ pub trait Judge: Send + Sync + 'static {
     /// What it demands.
     fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Verdict;
 
+    /// What holds for the house as a whole.
+    fn house(&self) -> &HousePolicy {
+        static STRICT: HousePolicy = HousePolicy::strict();
+        &STRICT
+    }
+
     /// The digest of the policy's text, for the audit log.
     fn digest(&self) -> Digest;
+
+    /// Which meters have to be read before it can say what the action demands.
+    fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
+        let _ = (action, assessment, facts);
+        Metering::default()
+    }
+
+    /// How to triage an action with this verdict, if it is to be.
+    fn triage(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<&TriagePlan> {
+        let _ = (action, assessment, facts, verdict);
+        None
+    }
+
+    /// What the action adds to meters by having failed.
+    fn failure(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        id: ActionId,
+    ) -> Vec<Charge> {
+        let _ = (action, assessment, facts, id);
+        Vec::new()
+    }
 }
 
 /// Shared, so that whoever loads a policy can keep it.
@@ -29,8 +66,36 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
         self.as_ref().judge(action, assessment, facts)
     }
 
+    fn house(&self) -> &HousePolicy {
+        self.as_ref().house()
+    }
+
     fn digest(&self) -> Digest {
         self.as_ref().digest()
+    }
+
+    fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
+        self.as_ref().metering(action, assessment, facts)
+    }
+
+    fn triage(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<&TriagePlan> {
+        self.as_ref().triage(action, assessment, facts, verdict)
+    }
+
+    fn failure(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        id: ActionId,
+    ) -> Vec<Charge> {
+        self.as_ref().failure(action, assessment, facts, id)
     }
 }
 
@@ -43,7 +108,35 @@ impl Judge for Policy {
         Policy::judge(self, action, assessment, facts).verdict
     }
 
+    fn house(&self) -> &HousePolicy {
+        Policy::house(self)
+    }
+
     fn digest(&self) -> Digest {
         Policy::digest(self)
+    }
+
+    fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
+        Policy::metering(self, action, assessment, facts)
+    }
+
+    fn triage(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<&TriagePlan> {
+        Policy::triage(self, action, assessment, facts, verdict)
+    }
+
+    fn failure(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        id: ActionId,
+    ) -> Vec<Charge> {
+        Policy::failure(self, action, assessment, facts, id)
     }
 }

@@ -7,11 +7,12 @@ use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
     Action, ActionId, BatchId, Case, Digest, Moment, Opening, Principal, Timestamp, Transition, open,
 };
-use banksman_policy::Facts;
-use banksman_store::{Commit, CommitError, Conflict, Control, IdempotencyKey};
+use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, IdempotencyKey};
 
 use crate::admission::Scope;
 use crate::advance::notices;
+use crate::consider::{Surroundings, Tab};
+use crate::grants::spent_grant;
 use crate::{Engine, EngineError, ids};
 
 /// A proposal as it came in.
@@ -64,7 +65,22 @@ impl Engine {
             let now = self.clock.now();
             let control = self.control.load_full();
             self.confirm(agent, control.epoch).await?;
-            let transition = self.open_case(agent, action, None, &control, now)?;
+            let mut tab = Tab::default();
+            let digest = action.digest();
+            let transition = self.open_case(agent, action, None, &control, now, &mut tab).await?;
+            if !tab.readings.is_empty()
+                && let Some(id) = self.store.joinable(&agent.name, digest).await?
+            {
+                // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
+                action = transition.case.submission.action.clone();
+                match self.join(agent, id, idempotency.as_ref(), now).await? {
+                    Some(proposed) => return Ok(proposed),
+                    None => {
+                        tries.next();
+                        continue;
+                    }
+                }
+            }
             let case = Arc::new(transition.case);
             let rows = notices(&case, &transition.effects, now);
             let told = !rows.is_empty();
@@ -75,18 +91,29 @@ impl Engine {
                 control_epoch: Some(control.epoch),
                 limits: Some(visit.limits()),
                 opened: vec![Arc::clone(&case)],
+                readings: tab.readings,
+                charges: tab.charges,
                 idempotency: key,
+                control: spent_grant(&control, &case).map(ControlChange::UseGrant).into_iter().collect(),
                 events: vec![transition.event],
                 notices: rows,
                 ..Commit::default()
             };
+            let spends = !commit.control.is_empty();
             match self.store.commit(commit).await {
                 Ok(committed) => {
                     self.publish(std::slice::from_ref(&case), committed.last_seq);
+                    if spends {
+                        self.notice_new_rules().await;
+                    }
                     if told {
                         self.dispatcher.nudge();
                     }
                     return Ok(Proposed { case, joined: false });
+                }
+                // Someone else was let through meanwhile, so this does not go on for ever.
+                Err(CommitError::Conflict(Conflict::MetersMoved)) => {
+                    action = case.submission.action.clone();
                 }
                 Err(CommitError::Conflict(conflict)) => match Scope::of(&conflict) {
                     Some(full) => {
@@ -112,19 +139,23 @@ impl Engine {
     }
 
     /// The first transition of an action, by the rules of this moment.
-    pub(crate) fn open_case(
+    pub(crate) async fn open_case(
         &self,
         agent: &Principal,
         action: Action,
         batch: Option<BatchId>,
         control: &Control,
         now: Timestamp,
+        tab: &mut Tab,
     ) -> Result<Transition, EngineError> {
-        let submission =
-            Arc::new(self.consider(action, &Facts { now, mode: control.mode, agent: &agent.name }));
+        let around = Surroundings { agent: &agent.name, control, now, itself: None };
+        let (submission, metered) = self.consider(action, &around, tab).await?;
+        let submission = Arc::new(submission);
         let freeze =
             control.freezes.iter().find(|freeze| freeze.covers(&agent.name, &submission.action.tool));
-        let grant = control.grants.iter().find(|grant| grant.covers(&agent.name, &submission, now));
+        let judge = self.judge.load();
+        let moment = Moment { now, freeze, solo_operator: judge.house().solo_operator.as_deref() };
+        let grant = control.grants.iter().find(|grant| grant.covers(agent, &submission, &moment));
         let (millis, entropy) = ids::fresh(now)?;
         let opening = Opening {
             id: ActionId::from_parts(millis, entropy),
@@ -133,7 +164,9 @@ impl Engine {
             submission,
             grant: grant.map(|grant| grant.id),
         };
-        Ok(open(opening, &Moment { now, freeze }))
+        let transition = open(opening, &moment);
+        metered.charge(tab, &transition.case);
+        Ok(transition)
     }
 
     /// What a conflict means for a proposal; `None` is to try again.
@@ -159,6 +192,7 @@ impl Engine {
             },
             Conflict::CaseMoved(_)
             | Conflict::TooLate(_)
+            | Conflict::MetersMoved
             | Conflict::TooManyPendingForAgent
             | Conflict::TooManyPending => {
                 Err(EngineError::Internal(format!("a new action {} cannot meet {conflict:?} here", case.id)))
@@ -198,7 +232,7 @@ impl Engine {
     /// or not, so that a new one can be held.
     pub(crate) async fn still_waits(&self, id: ActionId) -> Result<Option<Arc<Case>>, EngineError> {
         let case = self.fetch(id).await?;
-        if case.state.wakes_at().is_some_and(|due| due <= self.clock.now()) {
+        if case.state.ends_at().is_some_and(|end| end <= self.clock.now()) {
             self.pass_time(id).await?;
             return Ok(None);
         }

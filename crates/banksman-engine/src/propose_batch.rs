@@ -5,10 +5,12 @@ use std::sync::Arc;
 
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Action, Actor, BatchId, Case, Principal, Status, batch_digest};
-use banksman_store::{BatchRecord, Commit, CommitError, Conflict};
+use banksman_store::{BatchRecord, Commit, CommitError, Conflict, Control, ControlChange};
 
 use crate::admission::Scope;
 use crate::advance::notices;
+use crate::consider::Tab;
+use crate::grants::spent_grant;
 use crate::propose::check_args;
 use crate::{Engine, EngineError, ids};
 
@@ -61,13 +63,25 @@ impl Engine {
                 limits: Some(visit.limits()),
                 ..Commit::default()
             };
+            // Each item is judged as if those before it had been let through.
+            let mut tab = Tab::default();
+            let mut left = Control::clone(&control);
             for action in &actions {
-                let transition = self.open_case(agent, action.clone(), Some(id), &control, now)?;
+                let transition =
+                    self.open_case(agent, action.clone(), Some(id), &left, now, &mut tab).await?;
                 let case = Arc::new(transition.case);
+                // The next item finds one use less.
+                if let Some(spent) = spent_grant(&left, &case) {
+                    left.grants.retain(|grant| grant.id != spent.id);
+                    left.grants.push(spent.clone());
+                    commit.control.push(ControlChange::UseGrant(spent));
+                }
                 commit.notices.extend(notices(&case, &transition.effects, now));
                 commit.events.push(transition.event);
                 commit.opened.push(case);
             }
+            commit.readings = tab.readings;
+            commit.charges = tab.charges;
             let cases = commit.opened.clone();
             let items: Vec<_> = cases.iter().map(|case| case.id).collect();
             let digest = batch_digest(cases.iter().map(|case| (&case.id, &case.submission.digest)));
@@ -75,10 +89,14 @@ impl Engine {
             let fact = Fact::BatchProposed { batch: id, digest, items };
             commit.events.push(Event::general(now, Actor::from(agent), fact));
             commit.batch = Some(record.clone());
+            let spends = !commit.control.is_empty();
             let conflict = match self.store.commit(commit).await {
                 Ok(committed) => {
                     self.publish(&cases, committed.last_seq);
                     self.dispatcher.nudge();
+                    if spends {
+                        self.notice_new_rules().await;
+                    }
                     return Ok(ProposedBatch { record, cases });
                 }
                 Err(CommitError::Conflict(conflict)) => conflict,
@@ -89,6 +107,9 @@ impl Engine {
                 let held = cases.iter().filter(|case| case.status() == Status::Pending).count();
                 drop(cases);
                 visit.wait(full, u64::try_from(held).unwrap_or(u64::MAX)).await?;
+                continue;
+            }
+            if conflict == Conflict::MetersMoved {
                 continue;
             }
             tries.next();
@@ -103,6 +124,7 @@ impl Engine {
                 }
                 Conflict::CaseMoved(_)
                 | Conflict::TooLate(_)
+                | Conflict::MetersMoved
                 | Conflict::IdempotencyKeyUsed { .. }
                 | Conflict::TooManyPending
                 | Conflict::TooManyPendingForAgent => {

@@ -1,4 +1,4 @@
-//! The timekeeper: expires holds, lapses authorisations, ends leases. It sleeps until the next one is due.
+//! The timekeeper: takes the steps of chains, expires holds, lapses authorisations, ends leases. It sleeps until the next one is due.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -60,6 +60,7 @@ impl Engine {
     }
 
     async fn keep_time(&self) {
+        self.heed_what_failed_before().await;
         loop {
             if let Err(error) = self.move_overdue().await {
                 tracing::error!(%error, "deadlines could not be kept; trying again");
@@ -117,8 +118,12 @@ impl Engine {
             })
             .await;
         match moved {
+            Ok(case) => {
+                self.heed_outcome(&case).await;
+                Ok(())
+            }
             // Someone decided, claimed or reported in the meantime.
-            Ok(_) | Err(EngineError::Refused { refusal: Refusal::NotDue { .. }, .. }) => Ok(()),
+            Err(EngineError::Refused { refusal: Refusal::NotDue { .. }, .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }

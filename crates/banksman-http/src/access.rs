@@ -103,10 +103,6 @@ caller!(
     PersonCaller, Person
 );
 caller!(
-    /// An administrator calls.
-    AdminCaller, Admin
-);
-caller!(
     /// Someone with any credential calls.
     AnyCaller, Anyone
 );

@@ -54,6 +54,7 @@ codes! {
     Blocked => "blocked", FORBIDDEN, "Policy blocks this action";
     SelfApproval => "self_approval", FORBIDDEN, "Nobody approves their own";
     MissingRole => "missing_role", FORBIDDEN, "A role is missing";
+    NotYours => "not_yours", FORBIDDEN, "It is for someone else to do";
     NotAuthorised => "not_authorised", FORBIDDEN, "The action is not authorised";
     OriginNotAllowed => "origin_not_allowed", FORBIDDEN, "The origin is not allowed";
     NotFound => "not_found", NOT_FOUND, "Not found";
@@ -126,7 +127,7 @@ fn code_of(refusal: &Refusal) -> Code {
         Refusal::MissingRole { .. } => Code::MissingRole,
         Refusal::ReasonRequired => Code::ReasonRequired,
         Refusal::MessageRequired => Code::MessageRequired,
-        Refusal::RememberNotAllowed => Code::RememberNotAllowed,
+        Refusal::RememberNotAllowed { .. } => Code::RememberNotAllowed,
         Refusal::ModificationBlocked { .. } => Code::ModificationBlocked,
         Refusal::Frozen { .. } => Code::Frozen,
         Refusal::NotAuthorised { .. } => Code::NotAuthorised,
@@ -162,6 +163,9 @@ impl From<EngineError> for ProblemError {
                 problem.problem.current_digest = Some(current);
                 problem
             }
+            EngineError::MissingRole { .. } => Self::new(Code::MissingRole, detail),
+            EngineError::NotYours(_) => Self::new(Code::NotYours, detail),
+            EngineError::ReasonRequired => Self::new(Code::ReasonRequired, detail),
             EngineError::IllegalModeChange(_) => Self::new(Code::IllegalModeChange, detail),
             EngineError::Store(error) => {
                 tracing::error!(%error, "the store failed a request");
@@ -171,8 +175,8 @@ impl From<EngineError> for ProblemError {
                     "the store cannot be used now; nothing was let through; try again",
                 )
             }
-            EngineError::Internal(reason) => {
-                tracing::error!(reason, "internal error");
+            error @ (EngineError::Internal(_) | EngineError::Overtaken) => {
+                tracing::error!(%error, "internal error");
                 Self::new(
                     Code::Internal,
                     "something is broken; nothing was let through; see the server's log",

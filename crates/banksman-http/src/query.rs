@@ -33,6 +33,7 @@ pub(crate) struct AuditParams {
     agent: Option<String>,
     reviewer: Option<String>,
     action: Option<String>,
+    observed: Option<String>,
     since: Option<String>,
     until: Option<String>,
     cursor: Option<String>,
@@ -107,6 +108,7 @@ impl AuditParams {
             since: parsed("since", self.since)?,
             until: parsed("until", self.until)?,
             resolutions_only: false,
+            observed_only: parsed("observed", self.observed)?.unwrap_or(false),
         })
     }
 }

@@ -6,8 +6,8 @@ use axum::http::Method;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
-    DecisionRequest, EventView, FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody, OutcomeBody,
-    Page, ResolutionsView,
+    DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView,
+    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, ResolutionsView,
 };
 use banksman_core::{Action, Decision, Risk, Status, Tier};
 
@@ -308,20 +308,73 @@ pub(crate) fn routes() -> Vec<Route> {
         ),
         route(
             GET,
+            "/v1/delegations",
+            Person,
+            house::delegations,
+            Operation::new("listDelegations", "Whose roles others may use, now and later").answers::<List<
+                DelegationView,
+            >>(
+                200,
+                "All that are not over",
+            ),
+        ),
+        route(
+            POST,
+            "/v1/delegations",
+            Person,
+            house::delegate,
+            Operation::new("delegate", "Let another person use your roles for a period")
+                .takes::<DelegationBody>()
+                .answers::<DelegationView>(201, "Delegated")
+                .fails(&[Code::InvalidRequest, Code::MissingRole, Code::NotYours]),
+        ),
+        route(
+            DELETE,
+            "/v1/delegations/{id}",
+            Person,
+            house::revoke_delegation,
+            Operation::new("revokeDelegation", "End a delegation, at once")
+                .answers_nothing(204, "Done")
+                .fails(&[Code::NotFound, Code::NotYours]),
+        ),
+        route(
+            GET,
             "/v1/mode",
             Anyone,
             house::mode,
-            Operation::new("getMode", "The operating mode").answers::<ModeBody>(200, "The mode"),
+            Operation::new("getMode", "The operating mode, and whether policy is enforced")
+                .answers::<ModeView>(200, "How strict the house is"),
         ),
         route(
             POST,
             "/v1/mode",
-            Access::Admin,
+            Person,
             house::change_mode,
-            Operation::new("changeMode", "Change the operating mode, one step at a time")
-                .takes::<ModeBody>()
-                .answers::<ModeBody>(200, "The new mode")
-                .fails(&[Code::IllegalModeChange]),
+            Operation::new(
+                "changeMode",
+                "Change the operating mode, one step at a time: by an administrator, or as policy says",
+            )
+            .takes::<ModeBody>()
+            .answers::<ModeView>(200, "The new mode")
+            .fails(&[
+                Code::IllegalModeChange,
+                Code::MissingRole,
+                Code::NotYours,
+                Code::ReasonRequired,
+            ]),
+        ),
+        route(
+            POST,
+            "/v1/mode/fallback",
+            Person,
+            house::fall_back,
+            Operation::new(
+                "fallBack",
+                "Something went wrong: fall back from production to shadow, with the demands of both",
+            )
+            .takes::<FallbackBody>()
+            .answers::<ModeView>(200, "The mode, changed if it was production")
+            .fails(&[Code::ReasonRequired]),
         ),
         route(
             GET,
@@ -336,6 +389,10 @@ pub(crate) fn routes() -> Vec<Route> {
                 .with(Parameter::query("agent", "only about this agent's actions"))
                 .with(Parameter::query("reviewer", "only what this person or agent did"))
                 .with(Parameter::query("action", "only about this action"))
+                .with(Parameter::query(
+                    "observed",
+                    "`true`: only what people would have been asked about, had policy not only observed",
+                ))
                 .with(Parameter::query("since", "not before (RFC 3339)"))
                 .with(Parameter::query("until", "before (RFC 3339)"))
                 .with(Parameter::query("cursor", "continue behind the last page").number(0))

@@ -80,13 +80,18 @@ impl Argument {
     }
 
     pub(crate) fn ask(&self, args: &Json) -> Answer {
-        let value = self.path.iter().try_fold(args, |at, key| match at {
-            Json::Object(members) => members.get(key),
-            Json::Array(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),
-            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
-        });
+        let value = look_up(args, &self.path);
         self.tests.iter().fold(Answer::Yes, |answer, test| answer.and(|| test.ask(value, &self.written)))
     }
+}
+
+/// What is at the end of a path.
+pub(crate) fn look_up<'j>(args: &'j Json, path: &[String]) -> Option<&'j Json> {
+    path.iter().try_fold(args, |at, key| match at {
+        Json::Object(members) => members.get(key),
+        Json::Array(items) => key.parse::<usize>().ok().and_then(|index| items.get(index)),
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => None,
+    })
 }
 
 fn compile_conditions(written: &Conditions) -> Result<Vec<Test>, String> {
@@ -143,7 +148,7 @@ fn check_range(written: &Conditions) -> Result<(), String> {
 }
 
 /// `customer.id`, or a JSON pointer for names that have dots in them.
-fn split_path(path: &str) -> Result<Vec<String>, String> {
+pub(crate) fn split_path(path: &str) -> Result<Vec<String>, String> {
     if let Some(pointer) = path.strip_prefix('/') {
         return Ok(pointer.split('/').map(|key| key.replace("~1", "/").replace("~0", "~")).collect());
     }

@@ -53,6 +53,12 @@ struct ActionDraft {
 struct FactsDraft {
     mode: Option<Mode>,
     agent: Option<String>,
+    /// The time, in RFC 3339: 1970 unless said.
+    now: Option<Timestamp>,
+    frozen: bool,
+    grants: usize,
+    /// What windows show, with this action. Those that are not named show nothing but the action itself.
+    windows: BTreeMap<String, f64>,
     /// Findings to assume, by id and level, instead of reading the action.
     findings: Option<BTreeMap<String, Risk>>,
 }
@@ -103,10 +109,13 @@ impl Policy {
             None => self.assessor().assess(&action),
         };
         let around = Facts {
-            now: Timestamp::default(),
             mode: facts.mode.unwrap_or(Mode::Production),
-            agent: facts.agent.as_deref().unwrap_or("agent"),
+            frozen: facts.frozen,
+            grants: facts.grants,
+            ..Facts::plain(facts.agent.as_deref().unwrap_or("agent"), facts.now.unwrap_or_default())
         };
+        let windows = self.assumed_windows(&action, &assessment, &around, &facts.windows);
+        let around = Facts { windows: &windows, ..around };
         let judged = self.judge(&action, &assessment, &around);
         let place = source.error_at(case, "").place().to_string();
         Ok(CaseResult { name: name.clone(), place, differences: expect.differences(&judged) })

@@ -3,17 +3,25 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use banksman_core::{Digest, Mode, Quorum, Risk, Severity, Tier};
+use banksman_core::redact::is_redaction_path;
+use banksman_core::{Digest, EscalationStep, Mode, Quorum, Risk, Severity, Tier};
 use banksman_risk::{Assessor, Catalogue, RuleSet};
+use jiff::tz::TimeZone;
 use serde_saphyr::Spanned;
 
+use crate::budget::Budget;
 use crate::condition::Condition;
-use crate::file::{Defaults, Demand, Match, ModeName, OneOrMany, PolicyFile, Rule, Seconds, SeverityName};
+use crate::file::{
+    self, Defaults, Demand, Match, ModeName, OneOrMany, PolicyFile, Rule, Seconds, SeverityName,
+};
 use crate::glob::Glob;
 use crate::index::Index;
 use crate::load::{PolicyError, Source};
+use crate::people::{self, AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
+use crate::triage::TriagePlan;
+use crate::window::Window;
 
 /// The policy of a new installation: everything is held.
 pub const DEFAULT_POLICY: &str = include_str!("default-policy.yaml");
@@ -30,6 +38,12 @@ pub struct Policy {
     pub(crate) times: Times,
     pub(crate) review_above_usd: f64,
     pub(crate) cost_limits: Vec<(Mode, f64)>,
+    pub(crate) windows: Vec<Window>,
+    pub(crate) budgets: Vec<Budget>,
+    pub(crate) zone: TimeZone,
+    pub(crate) triage: Option<TriagePlan>,
+    pub(crate) redact: Vec<String>,
+    pub(crate) house: HousePolicy,
     assessor: Assessor,
     digest: Digest,
 }
@@ -40,6 +54,8 @@ pub(crate) struct CompiledRule {
     pub(crate) condition: Condition,
     pub(crate) accepts: Vec<Glob>,
     pub(crate) effect: Effect,
+    /// The windows that have to be read before it can be asked, by number.
+    pub(crate) windows: Vec<usize>,
 }
 
 /// What something demands. What it does not say, it leaves to others.
@@ -48,12 +64,16 @@ pub(crate) struct Effect {
     pub(crate) risk: Option<Risk>,
     pub(crate) tier: Option<Tier>,
     pub(crate) quorum: Option<Quorum>,
+    pub(crate) extra_people: u32,
+    pub(crate) escalation: Vec<EscalationStep>,
     pub(crate) timeout: Option<u64>,
     pub(crate) claim_within: Option<u64>,
     pub(crate) lease: Option<u64>,
     pub(crate) require_reason: bool,
-    pub(crate) allow_remember: Option<bool>,
+    pub(crate) allow_remember: Option<AllowRemember>,
     pub(crate) message: Option<String>,
+    pub(crate) route: Option<String>,
+    pub(crate) redact: Vec<String>,
 }
 
 /// Time spans where nothing else is said, in seconds.
@@ -91,6 +111,12 @@ impl Policy {
         &self.assessor
     }
 
+    /// What it says about the house as a whole.
+    #[must_use]
+    pub fn house(&self) -> &HousePolicy {
+        &self.house
+    }
+
     /// The digest of its text, for the audit log.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -111,6 +137,17 @@ struct Draft {
     defaults: [Option<Seconds>; 3],
     review_above_usd: Option<f64>,
     cost_limits: Vec<(Mode, f64)>,
+    windows: Vec<Window>,
+    budgets: Vec<Budget>,
+    zone: Option<TimeZone>,
+    redact: Vec<String>,
+    triage: Option<TriagePlan>,
+    /// Tests of windows, with their places: a window may be written after the rule, or in another file.
+    window_tests: Vec<(String, PolicyError)>,
+    enforcement: Option<Enforcement>,
+    solo_operator: Option<String>,
+    fallback: Option<Fallback>,
+    gates: BTreeMap<ModeName, ModeGate>,
     risk_rules: RuleSet,
 }
 
@@ -120,6 +157,7 @@ impl Draft {
             let problem = format!("is version {}, and this program knows version 1", file.version.value);
             return Err(source.error_at(&file.version, problem));
         }
+        self.add_house(source, &file)?;
         let whole = &file.version;
         only_once(&mut self.preset, file.preset, || {
             source.error_at(whole, "another file sets a preset already")
@@ -130,6 +168,36 @@ impl Draft {
             source.error_at(whole, "another file sets review_above_usd already")
         })?;
         self.cost_limits.extend(file.costs.limits_usd.iter().map(|(ModeName(mode), limit)| (*mode, *limit)));
+        if let Some(name) = &file.time_zone {
+            let zone = TimeZone::get(&name.value).map_err(|_| {
+                let problem =
+                    format!("there is no time zone {:?}: write one such as Europe/Berlin", name.value);
+                source.error_at(name, problem)
+            })?;
+            only_once(&mut self.zone, Some(zone), || {
+                source.error_at(name, "another file sets the time zone already")
+            })?;
+        }
+        for path in &file.redact {
+            if !is_redaction_path(&path.value) {
+                return Err(source.error_at(path, "is no path to arguments: write card or **.pin"));
+            }
+            self.redact.push(path.value.clone());
+        }
+        if let Some(triage) = &file.triage {
+            let condition = countable(source, triage.value.matches.as_ref())?;
+            let plan = TriagePlan::compile(&triage.value, condition)
+                .map_err(|problem| source.error_at(triage, problem))?;
+            only_once(&mut self.triage, Some(plan), || {
+                source.error_at(triage, "another file sets up triage already")
+            })?;
+        }
+        for (name, window) in &file.windows {
+            self.add_window(source, name, window)?;
+        }
+        for (name, budget) in &file.budgets {
+            self.add_budget(source, name, budget)?;
+        }
         for (risk, demand) in &file.risks {
             self.risks.insert(*risk, effect(source, demand)?);
         }
@@ -145,6 +213,31 @@ impl Draft {
         self.risk_rules.programs.extend(file.risk.programs);
         self.risk_rules.rules.extend(file.risk.rules);
         self.risk_rules.disable.extend(file.risk.disable);
+        Ok(())
+    }
+
+    fn add_house(&mut self, source: &Source, file: &PolicyFile) -> Result<(), PolicyError> {
+        let whole = &file.version;
+        let again = |what: &str| source.error_at(whole, format!("another file sets {what} already"));
+        only_once(&mut self.enforcement, file.enforcement, || again("enforcement"))?;
+        if let Some(name) = &file.solo_operator {
+            if name.value.trim().is_empty() {
+                return Err(source.error_at(name, "solo_operator names one person"));
+            }
+            only_once(&mut self.solo_operator, Some(name.value.clone()), || again("solo_operator"))?;
+        }
+        if file.modes.fallback.is_some_and(|fallback| fallback.failures == 0) {
+            return Err(source.error_at(whole, "modes.fallback: it takes at least one failure to fall back"));
+        }
+        only_once(&mut self.fallback, file.modes.fallback, || again("modes.fallback"))?;
+        for (mode, gate) in &file.modes.change_to {
+            if gate.roles.iter().any(|role| role.trim().is_empty()) {
+                return Err(source.error_at(whole, "modes.change_to: a role has a name"));
+            }
+            if self.gates.insert(*mode, gate.clone()).is_some() {
+                return Err(again("who may change to this mode"));
+            }
+        }
         Ok(())
     }
 
@@ -172,13 +265,48 @@ impl Draft {
         Ok(())
     }
 
+    fn add_window(
+        &mut self,
+        source: &Source,
+        name: &str,
+        window: &Spanned<file::Window>,
+    ) -> Result<(), PolicyError> {
+        let clean = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !clean {
+            return Err(source.error_at(window, "the name of a window is letters, digits and _"));
+        }
+        if self.windows.iter().any(|other| other.name == name) {
+            return Err(source.error_at(window, format!("another file has a window {name:?} already")));
+        }
+        let condition = countable(source, window.value.matches.as_ref())?;
+        let compiled = Window::compile(name, &window.value, condition)
+            .map_err(|problem| source.error_at(window, problem))?;
+        self.windows.push(compiled);
+        Ok(())
+    }
+
+    fn add_budget(
+        &mut self,
+        source: &Source,
+        name: &str,
+        budget: &Spanned<file::Budget>,
+    ) -> Result<(), PolicyError> {
+        self.claim_id(source, &format!("budgets.{name}"), budget)?;
+        let condition = countable(source, budget.value.matches.as_ref())?;
+        let (budget, window) = Budget::compile(name, &budget.value, condition, self.windows.len())
+            .map_err(|problem| source.error_at(budget, problem))?;
+        self.windows.push(window);
+        self.budgets.push(budget);
+        Ok(())
+    }
+
     fn add_tool(&mut self, source: &Source, tool: &str, demand: &Spanned<Demand>) -> Result<(), PolicyError> {
         let id = format!("tools.{tool}");
         self.claim_id(source, &id, demand)?;
         let matches = Match { tool: OneOrMany::One(Glob::new(tool)), ..Match::default() };
         let condition = Condition::compile(source, Some(&matches), None)?;
         let effect = effect(source, demand)?;
-        self.rules.push(CompiledRule { id, condition, accepts: Vec::new(), effect });
+        self.rules.push(CompiledRule { id, condition, accepts: Vec::new(), effect, windows: Vec::new() });
         Ok(())
     }
 
@@ -188,6 +316,15 @@ impl Draft {
         self.claim_id(source, &written.id.value, &written.id)?;
         let matches = written.matches.as_ref().map(|matches| &matches.value);
         let condition = Condition::compile(source, matches, written.when.as_ref())?;
+        for name in condition.window_names() {
+            let problem = format!("there is no window {name:?}");
+            let place = matches.and_then(|matches| matches.window.get(name));
+            let error = place.map_or_else(
+                || source.error_at(rule, problem.as_str()),
+                |test| source.error_at(test, problem.as_str()),
+            );
+            self.window_tests.push((name.to_owned(), error));
+        }
         if let Some(essential) = written.accepts.iter().find(|id| id.value.fits("unread.input")) {
             return Err(source.error_at(essential, "what could not be read cannot be accepted"));
         }
@@ -206,16 +343,26 @@ impl Draft {
             tier: written.tier,
             quorum: written.quorum,
             roles: written.roles.clone(),
+            extra_people: written.extra_people,
+            escalation: written.escalation.clone(),
             timeout: written.timeout.or(ttl),
             claim_within: written.claim_within,
             lease: written.lease,
             require_reason: written.require_reason,
-            allow_remember: written.allow_remember,
+            allow_remember: written.allow_remember.clone(),
             message: written.message.clone(),
+            route: written.route.clone(),
+            redact: written.redact.clone(),
         };
         let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
         let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
-        self.rules.push(CompiledRule { id: written.id.value.clone(), condition, accepts, effect });
+        self.rules.push(CompiledRule {
+            id: written.id.value.clone(),
+            condition,
+            accepts,
+            effect,
+            windows: Vec::new(),
+        });
         Ok(())
     }
 
@@ -228,7 +375,18 @@ impl Draft {
         }
     }
 
-    fn finish(self, sources: &[Source]) -> Result<Policy, PolicyError> {
+    fn finish(mut self, sources: &[Source]) -> Result<Policy, PolicyError> {
+        let windows = &self.windows;
+        for (name, error) in std::mem::take(&mut self.window_tests) {
+            if !windows.iter().any(|window| window.name == name) {
+                return Err(error);
+            }
+        }
+        for rule in &mut self.rules {
+            let asked =
+                windows.iter().enumerate().filter(|(_, window)| rule.condition.asks_window(&window.name));
+            rule.windows = asked.map(|(number, _)| number).collect();
+        }
         let unknown = self.unknown.unwrap_or_default();
         let unknown = Effect {
             risk: Some(unknown.risk.unwrap_or(Risk::High)),
@@ -256,10 +414,30 @@ impl Draft {
             },
             review_above_usd: self.review_above_usd.unwrap_or(COST_THRESHOLD_USD),
             cost_limits: self.cost_limits,
+            windows: self.windows,
+            budgets: self.budgets,
+            zone: self.zone.unwrap_or(TimeZone::UTC),
+            triage: self.triage,
+            redact: self.redact,
+            house: HousePolicy {
+                observes: self.enforcement == Some(Enforcement::Observe),
+                solo_operator: self.solo_operator,
+                fallback: self.fallback,
+                gates: self.gates.into_iter().map(|(ModeName(mode), gate)| (mode, gate)).collect(),
+            },
             assessor: Assessor::new(catalogue),
             digest: Digest::of(all.as_bytes()),
         })
     }
+}
+
+/// The condition of what is counted or looked at. It cannot ask what counting shows.
+fn countable(source: &Source, matches: Option<&Spanned<Match>>) -> Result<Condition, PolicyError> {
+    let written = matches.map(|matches| &matches.value);
+    if let Some(test) = written.and_then(|written| written.window.values().next()) {
+        return Err(source.error_at(test, "this cannot depend on a window"));
+    }
+    Condition::compile(source, written, None)
 }
 
 fn only_once<T>(
@@ -285,7 +463,7 @@ fn check_id(source: &Source, id: &Spanned<String>) -> Result<(), PolicyError> {
     if !clean {
         return Err(source.error_at(id, "an id is letters, digits, and . - _ / between them"));
     }
-    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults."]
+    if ["tools.", "risks.", "preset.", "tinman.", "finding.", "defaults.", "budgets.", "triage."]
         .iter()
         .any(|own| text.starts_with(own))
     {
@@ -305,7 +483,16 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         let problem = "the quorum is smaller than the number of roles, each of which needs a person";
         return Err(source.error_at(demand, problem));
     }
-    if written.allow_remember == Some(true) && written.tier.is_some_and(|tier| tier != Tier::Approve) {
+    if let Some(path) = written.redact.iter().find(|path| !is_redaction_path(path)) {
+        return Err(
+            source.error_at(demand, format!("{path:?} is no path to arguments: write card or **.pin"))
+        );
+    }
+    if written.extra_people > 16 {
+        return Err(source.error_at(demand, "extra_people is at most 16"));
+    }
+    let may_remember = matches!(written.allow_remember, Some(AllowRemember::Within(_)));
+    if may_remember && written.tier.is_some_and(|tier| tier != Tier::Approve) {
         return Err(source.error_at(demand, "allow_remember goes only with tier approve"));
     }
     let says_quorum = written.quorum.is_some() || !written.roles.is_empty() || usual > 1;
@@ -313,11 +500,15 @@ fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyErr
         risk: written.risk,
         tier: written.tier,
         quorum: says_quorum.then(|| Quorum::new(count, written.roles.clone())),
+        extra_people: written.extra_people,
+        escalation: people::chain(source, demand)?,
         timeout: written.timeout.map(|seconds| seconds.0),
         claim_within: written.claim_within.map(|seconds| seconds.0),
         lease: written.lease.map(|seconds| seconds.0),
         require_reason: written.require_reason,
-        allow_remember: written.allow_remember,
+        allow_remember: written.allow_remember.clone(),
         message: written.message.clone(),
+        route: written.route.clone(),
+        redact: written.redact.clone(),
     })
 }

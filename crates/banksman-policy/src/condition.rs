@@ -1,14 +1,17 @@
 //! Which actions a rule is about, compiled.
 
 use banksman_core::json::Json;
-use banksman_core::{Action, Assessment, Kind, Mode, Risk, Severity};
+use banksman_core::{Action, Annotations, Assessment, Kind, Mode, Risk, Severity};
+use jiff::tz::TimeZone;
 
 use crate::arguments::{Answer, Argument};
+use crate::calendar::{LocalTime, TimeTest};
 use crate::expression::{Expression, Scene};
 use crate::facts::Facts;
-use crate::file::{Match, RiskRange};
+use crate::file::{Hints, Limits, Match, RiskRange};
 use crate::glob::Glob;
 use crate::load::{PolicyError, Source};
+use crate::window::to_number;
 
 /// Everything that has to hold for a rule to match.
 #[derive(Debug, Default)]
@@ -16,12 +19,16 @@ pub(crate) struct Condition {
     pub(crate) tool: Vec<Glob>,
     pub(crate) agent: Vec<Glob>,
     session: Vec<Glob>,
+    server: Vec<Glob>,
     kind: Vec<Kind>,
     risk: Option<Vec<Risk>>,
     finding: Vec<Glob>,
     action_type: Vec<Glob>,
     severity: Vec<Severity>,
     mode: Vec<Mode>,
+    hints: Hints,
+    windows: Vec<(String, Limits)>,
+    time: Option<TimeTest>,
     arguments: Vec<Argument>,
     when: Option<Expression>,
 }
@@ -31,18 +38,24 @@ pub(crate) struct Question<'a> {
     pub(crate) action: &'a Action,
     pub(crate) assessment: &'a Assessment,
     pub(crate) facts: &'a Facts<'a>,
+    zone: &'a TimeZone,
     args: std::cell::OnceCell<Option<Json>>,
     scene: Scene<'a>,
 }
 
 impl<'a> Question<'a> {
-    pub(crate) fn new(action: &'a Action, assessment: &'a Assessment, facts: &'a Facts<'a>) -> Self {
-        let scene = Scene::new(action, assessment, facts);
-        Self { action, assessment, facts, args: std::cell::OnceCell::new(), scene }
+    pub(crate) fn new(
+        action: &'a Action,
+        assessment: &'a Assessment,
+        facts: &'a Facts<'a>,
+        zone: &'a TimeZone,
+    ) -> Self {
+        let scene = Scene::new(action, assessment, facts, zone);
+        Self { action, assessment, facts, zone, args: std::cell::OnceCell::new(), scene }
     }
 
     /// The arguments, parsed at most once and only if a rule asks.
-    fn args(&self) -> Option<&Json> {
+    pub(crate) fn args(&self) -> Option<&Json> {
         self.args.get_or_init(|| self.action.args.to_json().ok()).as_ref()
     }
 }
@@ -63,10 +76,24 @@ impl Condition {
                 .map_err(|problem| source.error_at(test, format!("{path}: {problem}")))?;
             arguments.push(argument);
         }
+        for (name, limits) in &written.window {
+            if limits.value == Limits::default() {
+                return Err(source.error_at(limits, format!("{name}: give gt, gte, lt or lte")));
+            }
+        }
+        if let Some(time) = &written.time
+            && let Some(problem) = time.value.problem()
+        {
+            return Err(source.error_at(time, problem));
+        }
         Ok(Self {
+            hints: written.annotations,
+            windows: written.window.iter().map(|(name, limits)| (name.clone(), limits.value)).collect(),
+            time: written.time.as_ref().map(|time| time.value.clone()),
             tool: written.tool.as_slice().to_vec(),
             agent: written.agent.as_slice().to_vec(),
             session: written.session.as_slice().to_vec(),
+            server: written.server.as_slice().to_vec(),
             kind: written.kind.as_slice().to_vec(),
             risk: written
                 .risk
@@ -88,16 +115,30 @@ impl Condition {
         !self.tool.is_empty()
     }
 
+    /// The windows that it asks, by name. An expression is taken to ask each that it mentions.
+    pub(crate) fn asks_window(&self, name: &str) -> bool {
+        self.windows.iter().any(|(asked, _)| asked == name)
+            || self.when.as_ref().is_some_and(|when| when.mentions(name))
+    }
+
+    /// The windows that its tests name.
+    pub(crate) fn window_names(&self) -> impl Iterator<Item = &str> {
+        self.windows.iter().map(|(name, _)| name.as_str())
+    }
+
     /// Whether it matches; the cheapest questions first.
     pub(crate) fn ask(&self, question: &Question<'_>) -> Answer {
         let Question { action, assessment, facts, .. } = question;
         let plain = fits(&self.tool, Some(&action.tool))
             && fits(&self.agent, Some(facts.agent))
             && fits(&self.session, action.session.as_deref())
+            && fits(&self.server, action.server.as_deref())
             && fits(&self.action_type, action.action_type.as_deref())
             && among(&self.kind, Some(action.kind))
             && among(&self.mode, Some(facts.mode))
             && among(&self.severity, action.predicted_severity)
+            && self.hints.fit(action.annotations.as_ref())
+            && self.time.as_ref().is_none_or(|time| time.holds(&LocalTime::of(facts.now, question.zone)))
             && self.risk.as_ref().is_none_or(|risks| risks.contains(&assessment.level))
             && (self.finding.is_empty()
                 || assessment.findings.iter().any(|found| fits(&self.finding, Some(&found.rule))));
@@ -110,7 +151,13 @@ impl Condition {
                 None => Answer::Unclear("the arguments cannot be read".into()),
             })
         });
-        arguments.and(|| self.when.as_ref().map_or(Answer::Yes, |when| when.ask(&question.scene)))
+        let windows = self.windows.iter().fold(arguments, |answer, (name, limits)| {
+            answer.and(|| match facts.windows.show(name) {
+                Ok(millionths) => Answer::of(limits.hold(to_number(millionths))),
+                Err(why) => Answer::Unclear(why),
+            })
+        });
+        windows.and(|| self.when.as_ref().map_or(Answer::Yes, |when| when.ask(&question.scene)))
     }
 }
 
@@ -120,6 +167,26 @@ fn fits(patterns: &[Glob], name: Option<&str>) -> bool {
 
 fn among<T: PartialEq>(allowed: &[T], value: Option<T>) -> bool {
     allowed.is_empty() || value.is_some_and(|value| allowed.contains(&value))
+}
+
+impl Hints {
+    /// A hint that a rule asks for has to be given: what a server does not say, nobody assumes.
+    fn fit(&self, said: Option<&Annotations>) -> bool {
+        let fits = |asked: Option<bool>, said: Option<bool>| asked.is_none() || asked == said;
+        fits(self.read_only, said.and_then(|said| said.read_only_hint))
+            && fits(self.destructive, said.and_then(|said| said.destructive_hint))
+            && fits(self.idempotent, said.and_then(|said| said.idempotent_hint))
+            && fits(self.open_world, said.and_then(|said| said.open_world_hint))
+    }
+}
+
+impl Limits {
+    fn hold(&self, value: f64) -> bool {
+        self.gt.is_none_or(|limit| value > limit)
+            && self.gte.is_none_or(|limit| value >= limit)
+            && self.lt.is_none_or(|limit| value < limit)
+            && self.lte.is_none_or(|limit| value <= limit)
+    }
 }
 
 impl RiskRange {

@@ -2,8 +2,11 @@
 
 use banksman_core::{Action, Assessment};
 use cel::{Context, Program, Value};
+use jiff::tz::TimeZone;
+use serde::Serialize;
 
 use crate::arguments::Answer;
+use crate::calendar::LocalTime;
 use crate::facts::Facts;
 
 /// The names that an expression can use.
@@ -11,7 +14,21 @@ const VARIABLES: &[&str] = &["action", "args", "assessment", "agent", "facts", "
 
 /// A compiled expression.
 #[derive(Debug)]
-pub(crate) struct Expression(Program);
+pub(crate) struct Expression {
+    text: String,
+    program: Program,
+}
+
+/// What is true around a proposal, as expressions see it.
+#[derive(Serialize)]
+struct FactsInView<'a> {
+    mode: banksman_core::Mode,
+    agent: &'a str,
+    frozen: bool,
+    grants: usize,
+    windows: std::collections::BTreeMap<&'a str, f64>,
+    local: LocalTime,
+}
 
 impl Expression {
     /// Compiles an expression; the error says what is wrong with it.
@@ -21,12 +38,18 @@ impl Expression {
         if let Some(unknown) = references.variables().into_iter().find(|name| !VARIABLES.contains(name)) {
             return Err(format!("there is no {unknown:?}: an expression knows {}", VARIABLES.join(", ")));
         }
-        Ok(Self(program))
+        Ok(Self { text: text.to_owned(), program })
+    }
+
+    /// Whether a name stands in it as a word.
+    pub(crate) fn mentions(&self, name: &str) -> bool {
+        self.text.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').any(|word| word == name)
+            || (name.contains('-') && self.text.contains(name))
     }
 
     /// Whether it holds. One that fails, or says something else than yes or no, is unclear.
     pub(crate) fn ask(&self, scene: &Scene<'_>) -> Answer {
-        match self.0.execute(scene.context()) {
+        match self.program.execute(scene.context()) {
             Ok(Value::Bool(holds)) => Answer::of(holds),
             Ok(_) => Answer::Unclear("the expression says neither true nor false".into()),
             Err(error) => Answer::Unclear(error.to_string()),
@@ -40,12 +63,18 @@ pub(crate) struct Scene<'a> {
     action: &'a Action,
     assessment: &'a Assessment,
     facts: &'a Facts<'a>,
+    zone: &'a TimeZone,
     context: std::cell::OnceCell<Context<'static, 'static>>,
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(action: &'a Action, assessment: &'a Assessment, facts: &'a Facts<'a>) -> Self {
-        Self { action, assessment, facts, context: std::cell::OnceCell::new() }
+    pub(crate) fn new(
+        action: &'a Action,
+        assessment: &'a Assessment,
+        facts: &'a Facts<'a>,
+        zone: &'a TimeZone,
+    ) -> Self {
+        Self { action, assessment, facts, zone, context: std::cell::OnceCell::new() }
     }
 
     fn context(&self) -> &Context<'static, 'static> {
@@ -57,7 +86,15 @@ impl<'a> Scene<'a> {
             let _ = context.add_variable("action", self.action);
             let _ = context.add_variable("assessment", self.assessment);
             let _ = context.add_variable("agent", self.facts.agent);
-            let _ = context.add_variable("facts", self.facts);
+            let facts = FactsInView {
+                mode: self.facts.mode,
+                agent: self.facts.agent,
+                frozen: self.facts.frozen,
+                grants: self.facts.grants,
+                windows: self.facts.windows.numbers(),
+                local: LocalTime::of(self.facts.now, self.zone),
+            };
+            let _ = context.add_variable("facts", facts);
             let _ = context.add_variable("now", self.facts.now);
             context
         })

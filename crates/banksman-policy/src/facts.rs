@@ -1,10 +1,11 @@
 //! What is true around a proposal.
 
 use banksman_core::{Mode, Timestamp};
-use serde::Serialize;
+
+use crate::window::Windows;
 
 /// What is true around a proposal, as the engine knows it.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// The time.
     pub now: Timestamp,
@@ -12,4 +13,18 @@ pub struct Facts<'a> {
     pub mode: Mode,
     /// The agent's name.
     pub agent: &'a str,
+    /// Whether a freeze covers the action.
+    pub frozen: bool,
+    /// How many grants this agent has.
+    pub grants: usize,
+    /// What windows show, with this action.
+    pub windows: &'a Windows,
+}
+
+impl<'a> Facts<'a> {
+    /// An agent at a moment, in production, with nothing else that would be known.
+    #[must_use]
+    pub fn plain(agent: &'a str, now: Timestamp) -> Self {
+        Self { now, mode: Mode::Production, agent, frozen: false, grants: 0, windows: Windows::NONE }
+    }
 }

@@ -7,9 +7,12 @@ use banksman_risk::RuleSet;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
+pub use crate::people::{Again, AllowRemember, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
 use crate::preset::Preset;
 pub use crate::span::Seconds;
+pub use crate::triage::{Model, Webhook};
 
 /// A whole file.
 #[derive(Debug, Deserialize)]
@@ -20,6 +23,15 @@ pub struct PolicyFile {
     /// A ready-made stance.
     #[serde(default)]
     pub preset: Option<Preset>,
+    /// Whether what is demanded is enforced, or only observed.
+    #[serde(default)]
+    pub enforcement: Option<Enforcement>,
+    /// The one person who may approve what they, or their own agent, proposed.
+    #[serde(default)]
+    pub solo_operator: Option<Spanned<String>>,
+    /// Who may change the operating mode, and when it falls back by itself.
+    #[serde(default)]
+    pub modes: WrittenModes,
     /// What holds where no rule says otherwise.
     #[serde(default)]
     pub defaults: Defaults,
@@ -35,6 +47,21 @@ pub struct PolicyFile {
     /// What actions may cost.
     #[serde(default)]
     pub costs: Costs,
+    /// The time zone of `time` and of `facts.local`, such as `Europe/Berlin`: UTC unless said.
+    #[serde(default)]
+    pub time_zone: Option<Spanned<String>>,
+    /// What is added up over time, by name, for rules to refer to.
+    #[serde(default)]
+    pub windows: BTreeMap<String, Spanned<Window>>,
+    /// What may be spent in a while, by name.
+    #[serde(default)]
+    pub budgets: BTreeMap<String, Spanned<Budget>>,
+    /// An evaluator outside that looks at actions before people do.
+    #[serde(default)]
+    pub triage: Option<Spanned<Triage>>,
+    /// Which arguments reviewers of any action do not get to see, by path: `card`, `customer.*`, `**.password`.
+    #[serde(default)]
+    pub redact: Vec<Spanned<String>>,
     /// Tools by exact name: the short form of rules that match nothing else.
     #[serde(default)]
     pub tools: BTreeMap<String, Spanned<Demand>>,
@@ -73,6 +100,90 @@ pub struct Costs {
     pub review_above_usd: Option<f64>,
     /// Beyond this, it never runs, by mode.
     pub limits_usd: BTreeMap<ModeName, f64>,
+}
+
+/// What is added up over time. One of `count`, `sum` and `distinct`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Which actions count: all, unless said.
+    #[serde(default, rename = "match")]
+    pub matches: Option<Spanned<Match>>,
+    /// How far it looks back.
+    pub over: Seconds,
+    /// Kept apart by: `agent`, `session`, `tool`, `args.customer`. All together, unless said.
+    #[serde(default)]
+    pub per: OneOrMany<String>,
+    /// How many were proposed, or have failed.
+    #[serde(default)]
+    pub count: Option<Counted>,
+    /// The sum of an argument, such as `args.amount`.
+    #[serde(default)]
+    pub sum: Option<String>,
+    /// How many different values an argument had.
+    #[serde(default)]
+    pub distinct: Option<String>,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counted {
+    /// Actions that were proposed, unless they ended without having run.
+    Proposals,
+    /// Actions that ran and failed.
+    Failures,
+}
+
+/// What may be spent in a while. One of `cost_usd` and `actions`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Budget {
+    /// Which actions spend it: all, unless said.
+    #[serde(default, rename = "match")]
+    pub matches: Option<Spanned<Match>>,
+    /// How far it looks back. May be left out of a budget per session.
+    #[serde(default)]
+    pub over: Option<Seconds>,
+    /// Kept apart by: `agent`, `session`, `tool`, `args.customer`. All together, unless said.
+    #[serde(default)]
+    pub per: OneOrMany<String>,
+    /// So many dollars, by the agent's own estimates.
+    #[serde(default)]
+    pub cost_usd: Option<f64>,
+    /// So many actions.
+    #[serde(default)]
+    pub actions: Option<u32>,
+    /// From which part of it on people are told: 0.8 unless said.
+    #[serde(default)]
+    pub warn_at: Option<f64>,
+    /// What is over budget is held (`approve`, `escalate`) or blocked: `approve` unless said.
+    #[serde(default)]
+    pub at_limit: Option<Tier>,
+}
+
+/// An evaluator outside that looks at actions before people do. One of `command`, `webhook` and `openai`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Triage {
+    /// A program and its arguments: the question on its standard input, the answer on its standard output.
+    #[serde(default)]
+    pub command: Option<Vec<String>>,
+    /// An address that the question is posted to.
+    #[serde(default)]
+    pub webhook: Option<Webhook>,
+    /// A model behind an address that speaks OpenAI's language.
+    #[serde(default)]
+    pub openai: Option<Model>,
+    /// How long it may take: 10 seconds unless said, two minutes at the most.
+    #[serde(default)]
+    pub timeout: Option<Seconds>,
+    /// Of which tiers: `approve` and `escalate` unless said.
+    #[serde(default)]
+    pub tiers: Option<Vec<Tier>>,
+    /// Which actions: all of these tiers, unless said.
+    #[serde(default, rename = "match")]
+    pub matches: Option<Spanned<Match>>,
 }
 
 /// A mode as a key of a table.
@@ -122,6 +233,12 @@ pub struct Rule {
     /// One approval by a person of each of these roles.
     #[serde(default)]
     pub roles: Vec<String>,
+    /// So many people more than anything else demands.
+    #[serde(default)]
+    pub extra_people: u32,
+    /// What happens while nobody decides.
+    #[serde(default)]
+    pub escalation: Vec<WrittenStep>,
     /// How long a hold lasts.
     #[serde(default)]
     pub timeout: Option<Seconds>,
@@ -137,12 +254,18 @@ pub struct Rule {
     /// Whether a decision needs a reason.
     #[serde(default)]
     pub require_reason: bool,
-    /// Whether an approval may be remembered. A single `false` among the rules that match forbids it.
+    /// Whether, and how far, an approval may be remembered. A single `false` among the rules that match forbids it.
     #[serde(default)]
-    pub allow_remember: Option<bool>,
+    pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.
     #[serde(default)]
     pub message: Option<String>,
+    /// Where people are told of it, by the name of a route.
+    #[serde(default)]
+    pub route: Option<String>,
+    /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
+    #[serde(default)]
+    pub redact: Vec<String>,
 }
 
 /// What is demanded, in a table.
@@ -157,6 +280,10 @@ pub struct Demand {
     pub quorum: Option<u32>,
     /// One approval by a person of each of these roles.
     pub roles: Vec<String>,
+    /// So many people more than anything else demands.
+    pub extra_people: u32,
+    /// What happens while nobody decides.
+    pub escalation: Vec<WrittenStep>,
     /// How long a hold lasts.
     pub timeout: Option<Seconds>,
     /// How long an authorisation lasts before it lapses.
@@ -165,10 +292,14 @@ pub struct Demand {
     pub lease: Option<Seconds>,
     /// Whether a decision needs a reason.
     pub require_reason: bool,
-    /// Whether an approval may be remembered.
-    pub allow_remember: Option<bool>,
+    /// Whether, and how far, an approval may be remembered.
+    pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.
     pub message: Option<String>,
+    /// Where people are told of it, by the name of a route.
+    pub route: Option<String>,
+    /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
+    pub redact: Vec<String>,
 }
 
 /// Which actions a rule is about.
@@ -193,8 +324,44 @@ pub struct Match {
     pub severity: OneOrMany<SeverityName>,
     /// The operating mode.
     pub mode: OneOrMany<Mode>,
+    /// The MCP server that the tool belongs to, by name or pattern.
+    pub server: OneOrMany<Glob>,
+    /// What the tool's server says of the tool.
+    pub annotations: Hints,
+    /// What windows show, by name, with this action.
+    pub window: BTreeMap<String, Spanned<Limits>>,
+    /// The time of day and week.
+    pub time: Option<Spanned<TimeTest>>,
     /// Arguments, by path: `amount`, `customer.id`, or a JSON pointer.
     pub args: BTreeMap<String, Spanned<ArgumentTest>>,
+}
+
+/// What an MCP server says of a tool. It is a hint: nothing that a server says makes a rule milder than another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Hints {
+    /// It changes nothing.
+    pub read_only: Option<bool>,
+    /// It may destroy something.
+    pub destructive: Option<bool>,
+    /// Calling it twice does no more than calling it once.
+    pub idempotent: Option<bool>,
+    /// It deals with the world outside.
+    pub open_world: Option<bool>,
+}
+
+/// What a number has to be.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// More than this.
+    pub gt: Option<f64>,
+    /// This or more.
+    pub gte: Option<f64>,
+    /// Less than this.
+    pub lt: Option<f64>,
+    /// This or less.
+    pub lte: Option<f64>,
 }
 
 /// `x` or `[x, y]`.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use banksman_core::fits_wildcard;
 use serde::{Deserialize, Deserializer};
 
 /// A name in which `*` stands for any number of characters and `?` for one.
@@ -26,39 +27,10 @@ impl Glob {
         self.0.find(['*', '?']).and_then(|at| self.0.get(..at)).unwrap_or(&self.0)
     }
 
-    /// Whether a name fits. Linear in the product of the lengths at worst, without backtracking beyond one star.
+    /// Whether a name fits.
     #[must_use]
     pub fn fits(&self, name: &str) -> bool {
-        let pattern: Vec<char> = self.0.chars().collect();
-        let name: Vec<char> = name.chars().collect();
-        let (mut p, mut n) = (0, 0);
-        let mut retry: Option<(usize, usize)> = None;
-        while let Some(&c) = name.get(n) {
-            match pattern.get(p) {
-                Some('*') => {
-                    retry = Some((p, n));
-                    p += 1;
-                }
-                Some('?') => {
-                    p += 1;
-                    n += 1;
-                }
-                Some(&wanted) if wanted == c => {
-                    p += 1;
-                    n += 1;
-                }
-                _ => match retry {
-                    // The last star takes one character more.
-                    Some((star, from)) => {
-                        retry = Some((star, from + 1));
-                        p = star + 1;
-                        n = from + 1;
-                    }
-                    None => return false,
-                },
-            }
-        }
-        pattern.iter().skip(p).all(|c| *c == '*')
+        fits_wildcard(&self.0, name)
     }
 
     /// Whether every name that fits `other` fits this one too, as far as that can be told simply.

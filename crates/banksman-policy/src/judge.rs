@@ -2,12 +2,13 @@
 
 use std::borrow::Cow;
 
-use banksman_core::{Action, Assessment, Quorum, Risk, Tier, Verdict};
+use banksman_core::{Action, Assessment, Quorum, Risk, Tier, Triage, Verdict, combine_chains};
 
 use crate::arguments::Answer;
 use crate::compile::{CompiledRule, Effect, Policy};
 use crate::condition::Question;
 use crate::facts::Facts;
+use crate::people::remember_limits;
 use crate::tinman::{BLOCKED_TYPES, REVIEWED_IN_PRODUCTION, matrix_tier};
 
 /// What an action demands, and everything that had a say in it.
@@ -52,7 +53,7 @@ impl Policy {
     /// What an action demands.
     #[must_use]
     pub fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
-        let question = Question::new(action, assessment, facts);
+        let question = Question::new(action, assessment, facts, &self.zone);
         let matched = self.matching(&question);
         let set_aside = set_aside(assessment, &matched);
         let found = assessment
@@ -73,8 +74,10 @@ impl Policy {
                 note: Some("no rule names this tool".into()),
             });
         }
+        voices.extend(assessment.triage.as_ref().and_then(triage_voice));
         let risk = voices.iter().filter_map(|voice| voice.effect.risk).max().unwrap_or(Risk::None).max(found);
         self.add_floors(&mut voices, action, facts, risk);
+        self.add_budgets(&mut voices, &question);
         self.weigh(&voices, risk, assessment, set_aside)
     }
 
@@ -134,6 +137,18 @@ impl Policy {
         }
     }
 
+    fn add_budgets<'p>(&'p self, voices: &mut Vec<Voice<'p>>, question: &Question<'_>) {
+        for budget in &self.budgets {
+            let Some(window) = self.windows.get(budget.window) else { continue };
+            if window.condition.ask(question) == Answer::No {
+                continue;
+            }
+            if let Some((tier, note)) = budget.demand(question.facts.windows.show(&window.name)) {
+                voices.push(Voice::floor(budget.source.as_str(), tier, note));
+            }
+        }
+    }
+
     fn add_cost_floors(&self, voices: &mut Vec<Voice<'_>>, cost: f64, facts: &Facts<'_>) {
         // Not a number compares as neither over nor under: it is over.
         if cost.is_nan() || cost > self.review_above_usd {
@@ -178,8 +193,17 @@ impl Policy {
             .iter()
             .filter_map(|voice| voice.effect.quorum.as_ref())
             .fold(escalated, |quorum, other| quorum.at_least(other));
-        let says_yes = voices.iter().any(|voice| voice.effect.allow_remember == Some(true));
-        let says_no = voices.iter().any(|voice| voice.effect.allow_remember == Some(false));
+        let more = voices.iter().map(|voice| voice.effect.extra_people).max().unwrap_or(0);
+        let quorum = Quorum::new(quorum.count() + more, quorum.roles().to_vec());
+        let remember =
+            remember_limits(voices.iter().filter_map(|voice| voice.effect.allow_remember.as_ref()));
+        let anyone = Quorum::one();
+        let chains: Vec<_> = voices
+            .iter()
+            .map(|voice| {
+                (voice.effect.quorum.as_ref().unwrap_or(&anyone), voice.effect.escalation.as_slice())
+            })
+            .collect();
         let rules = voices.iter().map(|voice| voice.source.clone().into_owned());
         let findings = assessment
             .findings
@@ -202,7 +226,13 @@ impl Policy {
             claim_within_seconds: shortest(|effect| effect.claim_within, self.times.claim_within),
             lease_seconds: shortest(|effect| effect.lease, self.times.lease),
             require_reason: voices.iter().any(|voice| voice.effect.require_reason),
-            allow_remember: says_yes && !says_no && tier == Tier::Approve,
+            allow_remember: remember.is_some() && tier == Tier::Approve,
+            remember_limits: remember.unwrap_or_default(),
+            escalation: if held { combine_chains(&chains) } else { Vec::new() },
+            observed: held && tier != Tier::Block && self.house.observes,
+            messages: each_once(voices.iter().filter_map(|voice| voice.effect.message.as_ref())),
+            routes: each_once(voices.iter().filter_map(|voice| voice.effect.route.as_ref())),
+            redact: each_once(self.redact.iter().chain(voices.iter().flat_map(|voice| &voice.effect.redact))),
             approved_by_preset: (held && self.preset.approves()).then(|| self.preset.as_str().to_owned()),
         };
         let reasons = voices
@@ -216,6 +246,30 @@ impl Policy {
             .collect();
         Judgement { verdict, reasons, set_aside }
     }
+}
+
+fn each_once<'t>(texts: impl Iterator<Item = &'t String>) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for text in texts {
+        if !all.contains(text) {
+            all.push(text.clone());
+        }
+    }
+    all
+}
+
+/// What an evaluator outside said. One that did not answer counts as wanting a person to look.
+fn triage_voice(triage: &Triage) -> Option<Voice<'static>> {
+    let (source, tier, note) = match triage {
+        Triage { problem: Some(problem), .. } => {
+            ("triage.failed", Some(Tier::Approve), format!("the evaluator did not answer: {problem}"))
+        }
+        Triage { denied: true, .. } => ("triage.denied", Some(Tier::Block), "the evaluator denied it".into()),
+        Triage { tier: None, risk: None, .. } => return None,
+        Triage { tier, .. } => ("triage.raised", *tier, "the evaluator raised it".into()),
+    };
+    let effect = Effect { tier, risk: triage.risk, ..Effect::default() };
+    Some(Voice { source: source.into(), effect: Cow::Owned(effect), note: Some(note) })
 }
 
 fn rule_voice(rule: &CompiledRule, answer: Answer) -> Voice<'_> {

@@ -17,22 +17,30 @@ mod load;
 mod span;
 
 mod arguments;
+mod budget;
+mod calendar;
 mod compile;
 mod condition;
 mod expression;
 mod glob;
 mod index;
+mod window;
 
 mod cases;
 mod facts;
 mod judge;
+mod people;
 mod preset;
 mod tinman;
+mod triage;
 
 pub use cases::CaseResult;
 pub use compile::{DEFAULT_POLICY, Policy};
 pub use facts::Facts;
 pub use judge::{Judgement, Reason};
 pub use load::{Place, PolicyError, Source};
+pub use people::{AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 pub use preset::Preset;
 pub use tinman::matrix_tier;
+pub use triage::{Means, Model, TriagePlan, Webhook};
+pub use window::{Metering, Windows};

@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use banksman_core::audit::Event;
+use banksman_core::meter::{Charge, MeterQuery, Reading};
 use banksman_core::{
-    ActionId, BatchId, Case, Digest, Freeze, FreezeId, Grant, GrantId, Mode, Notice, Timestamp, TokenId,
+    ActionId, BatchId, Case, Delegation, DelegationId, Digest, Freeze, FreezeId, Grant, GrantId, Mode,
+    Notice, Timestamp, TokenId,
 };
 
 use crate::{CaseQuery, Credential, EventQuery};
@@ -49,7 +51,7 @@ pub trait Store: Send + Sync + 'static {
     /// The next moment at which [`Store::due`] will have something new to say.
     async fn next_due(&self) -> Result<Option<Timestamp>, StoreError>;
 
-    /// Freezes, grants and mode, with the epoch that guards them.
+    /// Freezes, grants, delegations and mode, with the epoch that guards them.
     async fn control(&self) -> Result<Control, StoreError>;
 
     /// The credential with this hash of its secret, whether it is still live or not.
@@ -67,6 +69,12 @@ pub trait Store: Send + Sync + 'static {
     /// The oldest notices that have not been delivered yet.
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError>;
 
+    /// The action that the same proposal of this agent would join, if there is one.
+    async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError>;
+
+    /// What meters show, in the order of the questions.
+    async fn readings(&self, queries: Vec<MeterQuery>) -> Result<Vec<Reading>, StoreError>;
+
     /// How many actions wait for people.
     async fn pending_count(&self) -> Result<u64, StoreError>;
 }
@@ -83,6 +91,11 @@ pub struct Commit {
     /// Moved actions. Guards: each is stored at the revision before, and no edit makes one joinable with another
     /// that is there.
     pub advanced: Vec<AdvancedCase>,
+    /// Guard: meters still show this. Only then was the action judged by what is true.
+    pub readings: Vec<Reading>,
+    /// What new and edited actions add to meters; an edited one gives back what it added before. So does every action
+    /// that ends without having run, by itself ([`banksman_core::Status::never_ran`]).
+    pub charges: Vec<Charge>,
     /// A request that may be sent again. Guard: its key is new.
     pub idempotency: Option<IdempotencyKey>,
     /// A new batch.
@@ -156,9 +169,22 @@ pub enum ControlChange {
     Unfreeze(FreezeId),
     Grant(Grant),
     RevokeGrant(GrantId),
+    /// The grant after one of its uses. Guarded by the epoch that it was read at, no use is lost or counted twice.
+    UseGrant(Grant),
+    Delegate(Delegation),
+    RevokeDelegation(DelegationId),
+    /// By a person's hand; a fallback is over then.
     SetMode(Mode),
+    /// By itself, from a mode whose demands hold on.
+    FallBack {
+        from: Mode,
+        to: Mode,
+    },
     AddCredential(Credential),
-    RevokeCredential { id: TokenId, at: Timestamp },
+    RevokeCredential {
+        id: TokenId,
+        at: Timestamp,
+    },
 }
 
 /// The house rules that can change at any moment and hold at once.
@@ -168,10 +194,14 @@ pub struct Control {
     pub epoch: u64,
     /// The operating mode.
     pub mode: Mode,
+    /// After a fallback: the mode whose demands hold as well.
+    pub fell_back_from: Option<Mode>,
     /// Freezes in force.
     pub freezes: Vec<Freeze>,
     /// Grants; some may have expired.
     pub grants: Vec<Grant>,
+    /// Delegations; some may not have begun, or be over.
+    pub delegations: Vec<Delegation>,
 }
 
 /// Something that people are to be told.
@@ -238,6 +268,8 @@ pub enum Conflict {
     TooLate(ActionId),
     /// The same proposal is already waiting, or approved and not yet claimed.
     Joinable(ActionId),
+    /// Meters show something else by now.
+    MetersMoved,
     /// The key was used before.
     IdempotencyKeyUsed {
         /// For this request.

@@ -81,6 +81,8 @@ pub struct EventQuery {
     pub until: Option<Timestamp>,
     /// Only what answers an agent's question.
     pub resolutions_only: bool,
+    /// Only what people would have been asked about, had policy not only observed.
+    pub observed_only: bool,
 }
 
 impl EventQuery {
@@ -101,6 +103,7 @@ impl EventQuery {
             since: None,
             until: None,
             resolutions_only: false,
+            observed_only: false,
         }
     }
 }

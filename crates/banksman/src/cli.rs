@@ -7,7 +7,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, deny, doctor, freeze, modify, pending, policy, rules, serve, show, token,
+    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, mode, modify, pending, policy,
+    rules, serve, show, token,
 };
 use crate::exit::HELP;
 
@@ -87,6 +88,15 @@ pub(crate) enum Command {
     /// Stop an agent, a tool or everything, at once
     #[command(after_help = HELP)]
     Freeze(freeze::Args),
+    /// Let an agent do something again without asking, where policy allows it
+    #[command(after_help = HELP)]
+    Grant(grant::Args),
+    /// Let someone else decide in your place, for a while
+    #[command(after_help = HELP)]
+    Delegate(delegate::Args),
+    /// Show or change the operating mode
+    #[command(after_help = HELP)]
+    Mode(mode::Args),
     /// Look into the audit log
     #[command(after_help = HELP)]
     Audit(audit::Args),
@@ -199,6 +209,41 @@ mod tests {
             "banksman approve R1SB --remember everything",
             "banksman approve R1SB --remember --for ever",
             "banksman deny R1SB --remember",
+        ] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_is_lent_or_granted_always_ends() {
+        for line in [
+            "banksman delegate --to bob --for 5d",
+            "banksman delegate --to bob --role finance --role lead --until 2026-12-01T00:00:00Z --reason holiday",
+            "banksman delegate --from ann --to bob --starting 2026-12-01T00:00:00Z --for 1d",
+            "banksman delegate list",
+            "banksman delegate revoke dlg_01J9ZKQ7V8Y3F5T2M6N4P0R1SB",
+            "banksman grant --agent bot --tool mail --for 8h",
+            "banksman grant --agent bot --tool mail --arg to=*@example.com --session s1 --uses 3 --for 8h",
+            "banksman grant list",
+            "banksman grant revoke grt_01J9ZKQ7V8Y3F5T2M6N4P0R1SB",
+            "banksman mode",
+            "banksman mode set shadow --reason why",
+            "banksman mode fall-back --reason why",
+        ] {
+            assert!(parse(line).is_ok(), "{line}");
+        }
+        for line in [
+            "banksman delegate --to bob",
+            "banksman delegate --for 5d",
+            "banksman delegate --to bob --for 5d --until 2026-12-01T00:00:00Z",
+            "banksman delegate --to bob --until tomorrow",
+            "banksman delegate revoke bob",
+            "banksman grant --agent bot --tool mail",
+            "banksman grant --agent bot --for 8h",
+            "banksman grant --agent bot --tool mail --for 8h --uses 0",
+            "banksman grant --agent bot --tool mail --for 8h --arg to",
+            "banksman mode set dream",
+            "banksman mode fall-back",
         ] {
             assert!(parse(line).is_err(), "{line}");
         }

@@ -11,8 +11,10 @@ mod exit;
 
 mod folder;
 mod reload;
+mod triage;
 
 mod display;
+mod people;
 mod pretty;
 mod sheet;
 mod snippet;

@@ -156,6 +156,9 @@ pub struct Action {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub checkpoint: Option<CanonicalJson>,
+    /// The MCP server that the tool belongs to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
     /// What the tool's server says of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
@@ -189,6 +192,7 @@ impl Action {
             preconditions: None,
             checkpoint: None,
             annotations: None,
+            server: None,
             timeout_seconds: None,
         }
     }

@@ -1,6 +1,6 @@
 //! Endings that are nobody's yes or no: withdrawn, taken back, too late.
 
-use super::{Effect, Moment, Notice, Transition, moved};
+use super::{Effect, Moment, Notice, Transition, hold, moved};
 use crate::audit::Fact;
 use crate::{Actor, Case, Refusal, State};
 
@@ -13,7 +13,7 @@ pub(super) fn cancel(
 ) -> Result<Transition, Refusal> {
     let now = moment.now;
     match &case.state {
-        State::Pending { deadline } if *deadline <= now => Err(Refusal::Expired { at: *deadline }),
+        State::Pending { deadline, .. } if *deadline <= now => Err(Refusal::Expired { at: *deadline }),
         State::Pending { .. } => {
             let state = State::Cancelled { at: now, by: who(&by), reason: reason.clone() };
             Ok(moved(case.clone(), state, now, by, Fact::Cancelled { reason }, Vec::new()))
@@ -64,13 +64,16 @@ fn who(actor: &Actor) -> String {
     actor.name().unwrap_or(actor.kind()).to_owned()
 }
 
-/// What is due by now: a hold expires, an authorisation lapses, a lease ends.
+/// What is due by now: a hold escalates or expires, an authorisation lapses, a lease ends.
 pub(super) fn pass_time(case: &Case, moment: &Moment<'_>) -> Result<Transition, Refusal> {
     let now = moment.now;
     if case.state.wakes_at().is_none_or(|due| now < due) {
         return Err(Refusal::NotDue { status: case.status() });
     }
     let (state, fact, effects) = match &case.state {
+        State::Pending { deadline, chain } if now < *deadline => {
+            return hold::escalate(case, *deadline, *chain, moment);
+        }
         State::Pending { .. } => (State::Expired { at: now }, Fact::Expired, Vec::new()),
         State::Authorised { .. } => (State::Lapsed { at: now }, Fact::Lapsed, Vec::new()),
         State::Executing { authority, claim } => (

@@ -2,41 +2,52 @@
 
 use std::time::Duration;
 
-use super::{Ballot, Edit, Effect, Moment, Notice, Transition, moved};
+use super::seats::{acting, is_own, people};
+use super::{Ballot, Edit, Effect, Moment, Notice, Transition, hold, moved};
 use crate::audit::Fact;
+use crate::grant::can_be_remembered;
 use crate::{
-    Actor, Authority, Case, Decision, PrincipalKind, Quorum, Refusal, Review, State, Status, Tier, Timestamp,
-    Verdict,
+    Actor, Authority, Case, ChainProgress, Decision, PrincipalKind, Refusal, Review, State, Status, Tier,
+    Timestamp,
 };
+
+/// A hold that is open for decisions.
+#[derive(Clone, Copy)]
+struct Open {
+    deadline: Timestamp,
+    chain: ChainProgress,
+}
 
 /// Approve, deny or respond.
 pub(super) fn decide(case: &Case, ballot: Ballot, moment: &Moment<'_>) -> Result<Transition, Refusal> {
     let now = moment.now;
-    let deadline = admit(case, &ballot, now)?;
-    let verdict = &case.submission.verdict;
+    let open = admit(case, &ballot, moment)?;
     let actor = Actor::from(&ballot.reviewer);
+    let review = review(case, &ballot, case.version, now);
     let fact = Fact::Decided {
         decision: ballot.decision,
         reason: ballot.reason.clone(),
         message: ballot.message.clone(),
+        acting: review.acting.clone(),
+        solo_operator: review.solo_operator,
     };
     match ballot.decision {
         Decision::Approve => {
             refuse_if_frozen(moment)?;
-            refuse_if_unable(case, &ballot)?;
-            if ballot.remember && !can_be_remembered(verdict) {
-                return Err(Refusal::RememberNotAllowed);
+            refuse_if_unable(case, &review)?;
+            if ballot.remember && !can_be_remembered(&case.submission.verdict) {
+                return Err(Refusal::RememberNotAllowed { why: "policy does not allow it for this action" });
             }
             let remember = ballot.remember;
             let mut case = case.clone();
-            case.reviews.push(review(&ballot, case.version, now));
-            let state = after_approval(&case, verdict, deadline, now);
+            case.reviews.push(review);
+            let state = after_approval(&case, open, now);
             let effects = if remember { vec![Effect::Remember] } else { Vec::new() };
             Ok(moved(case, state, now, actor, fact, effects))
         }
         Decision::Deny | Decision::Respond => {
             let mut case = case.clone();
-            case.reviews.push(review(&ballot, case.version, now));
+            case.reviews.push(review);
             let state = State::Denied { at: now, by: ballot.reviewer.name };
             Ok(moved(case, state, now, actor, fact, Vec::new()))
         }
@@ -49,7 +60,7 @@ pub(super) fn decide(case: &Case, ballot: Ballot, moment: &Moment<'_>) -> Result
 pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Transition, Refusal> {
     let Edit { ballot, submission } = edit;
     let now = moment.now;
-    let deadline = admit(case, &ballot, now)?;
+    let open = admit(case, &ballot, moment)?;
     if ballot.decision != Decision::Modify {
         return Err(Refusal::WrongDecision { decision: ballot.decision });
     }
@@ -61,27 +72,39 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
         Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate => {}
     }
     let demands_more = verdict.tier > old.tier || verdict.quorum != old.quorum;
-    let fact = Fact::Modified {
-        from: case.submission.digest,
-        assessment: submission.assessment.clone(),
-        verdict: verdict.clone(),
-        reason: ballot.reason.clone(),
-    };
+    // A chain that is another one begins again; one that goes on keeps those in who have stepped in already.
+    let goes_on = verdict.escalation == old.escalation;
     let mut next = case.clone();
     next.version += 1;
     next.submission = submission;
     if verdict.require_reason && is_blank(ballot.reason.as_deref()) && is_blank(ballot.message.as_deref()) {
         return Err(Refusal::ReasonRequired);
     }
-    let state = if demands_more {
+    let from = case.submission.digest;
+    let (review, open) = if demands_more {
         // The author said what to run, not that it may run under demands they had not seen: their word stands with
         // the version they edited, and the new one waits for everyone it needs, them included.
-        next.reviews.push(review(&ballot, case.version, now));
-        State::Pending { deadline: now.after(verdict.hold_for(next.submission.action.timeout_seconds)) }
+        (review(case, &ballot, case.version, now), None)
     } else {
-        refuse_if_unable(&next, &ballot)?;
-        next.reviews.push(review(&ballot, next.version, now));
-        after_approval(&next, &verdict, deadline, now)
+        let chain = if goes_on { open.chain } else { ChainProgress::begin(&verdict.escalation, now) };
+        let open = Open { chain, ..open };
+        next.state = open.into();
+        let review = review(&next, &ballot, next.version, now);
+        refuse_if_unable(&next, &review)?;
+        (review, Some(open))
+    };
+    let fact = Fact::Modified {
+        from,
+        assessment: next.submission.assessment.clone(),
+        verdict,
+        reason: ballot.reason.clone(),
+        acting: review.acting.clone(),
+        solo_operator: review.solo_operator,
+    };
+    next.reviews.push(review);
+    let state = match open {
+        Some(open) => after_approval(&next, open, now),
+        None => hold::begin(&next.submission, now),
     };
     let held_again = state.status() == Status::Pending;
     let effects = if held_again { vec![Effect::Notify(Notice::Held)] } else { Vec::new() };
@@ -90,16 +113,17 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
 
 /// Whether the decision is about what is on the table, in time, by someone who may. The order is part of the
 /// contract: stale version, digest, expiry, already decided, and only then who asks.
-fn admit(case: &Case, ballot: &Ballot, now: Timestamp) -> Result<Timestamp, Refusal> {
+fn admit(case: &Case, ballot: &Ballot, moment: &Moment<'_>) -> Result<Open, Refusal> {
+    let now = moment.now;
     if ballot.version != case.version {
         return Err(Refusal::StaleVersion { current: case.version });
     }
     if ballot.digest != case.submission.digest {
         return Err(Refusal::DigestMismatch { current: case.submission.digest });
     }
-    let deadline = match &case.state {
-        State::Pending { deadline } if now < *deadline => *deadline,
-        State::Pending { deadline } => return Err(Refusal::Expired { at: *deadline }),
+    let open = match &case.state {
+        State::Pending { deadline, chain } if now < *deadline => Open { deadline: *deadline, chain: *chain },
+        State::Pending { deadline, .. } => return Err(Refusal::Expired { at: *deadline }),
         State::Expired { at } => return Err(Refusal::Expired { at: *at }),
         State::Denied { by, .. } | State::Cancelled { by, .. } | State::Revoked { by, .. } => {
             return Err(Refusal::AlreadyDecided { status: case.status(), by: Some(by.clone()) });
@@ -121,7 +145,8 @@ fn admit(case: &Case, ballot: &Ballot, now: Timestamp) -> Result<Timestamp, Refu
         PrincipalKind::Reviewer | PrincipalKind::Admin => {}
     }
     let verdict = &case.submission.verdict;
-    if ballot.decision.approves() && is_own(case, &ballot.reviewer.name) {
+    let name = &ballot.reviewer.name;
+    if ballot.decision.approves() && is_own(case, name) && moment.solo_operator != Some(name) {
         return Err(Refusal::SelfApproval);
     }
     if verdict.require_reason && is_blank(ballot.reason.as_deref()) && is_blank(ballot.message.as_deref()) {
@@ -130,11 +155,7 @@ fn admit(case: &Case, ballot: &Ballot, now: Timestamp) -> Result<Timestamp, Refu
     if ballot.decision == Decision::Respond && is_blank(ballot.message.as_deref()) {
         return Err(Refusal::MessageRequired);
     }
-    Ok(deadline)
-}
-
-fn is_own(case: &Case, reviewer: &str) -> bool {
-    case.agent == reviewer || case.owner.as_deref() == Some(reviewer)
+    Ok(open)
 }
 
 fn is_blank(text: Option<&str>) -> bool {
@@ -149,33 +170,33 @@ fn refuse_if_frozen(moment: &Moment<'_>) -> Result<(), Refusal> {
 }
 
 /// Refuses an approval that would not bring the quorum any closer.
-fn refuse_if_unable(case: &Case, ballot: &Ballot) -> Result<(), Refusal> {
-    let mut people: Vec<&[String]> = Vec::new();
-    for review in case.approvals() {
-        if review.by == ballot.reviewer.name {
-            return Err(Refusal::AlreadyVoted { by: review.by.clone() });
-        }
-        people.push(&review.roles);
+fn refuse_if_unable(case: &Case, review: &Review) -> Result<(), Refusal> {
+    let mut approvals: Vec<&Review> = case.approvals().collect();
+    if let Some(earlier) = approvals.iter().find(|earlier| earlier.by == review.by) {
+        return Err(Refusal::AlreadyVoted { by: earlier.by.clone() });
     }
-    let quorum = &case.submission.verdict.quorum;
-    let before = quorum.progress(&people);
-    people.push(&ballot.reviewer.roles);
-    if quorum.progress(&people) > before {
+    let before = progress(case, &approvals);
+    approvals.push(review);
+    if progress(case, &approvals) > before {
         Ok(())
     } else {
-        Err(Refusal::MissingRole { needed: quorum.roles().to_vec() })
+        Err(Refusal::MissingRole { needed: case.submission.verdict.quorum.roles().to_vec() })
     }
 }
 
-/// A remembered approval stands in for one person's, so it is only offered where one person's is enough.
-fn can_be_remembered(verdict: &Verdict) -> bool {
-    verdict.allow_remember && verdict.tier == Tier::Approve && verdict.quorum == Quorum::one()
+fn progress(case: &Case, approvals: &[&Review]) -> u32 {
+    let people = people(approvals);
+    let people: Vec<&[String]> = people.iter().map(Vec::as_slice).collect();
+    case.submission.verdict.quorum.progress(&people)
 }
 
-fn review(ballot: &Ballot, version: u32, at: Timestamp) -> Review {
+fn review(case: &Case, ballot: &Ballot, version: u32, at: Timestamp) -> Review {
+    let approves = ballot.decision.approves();
     Review {
         by: ballot.reviewer.name.clone(),
         roles: ballot.reviewer.roles.clone(),
+        acting: if approves { acting(case, ballot) } else { Vec::new() },
+        solo_operator: approves && is_own(case, &ballot.reviewer.name),
         decision: ballot.decision,
         version,
         at,
@@ -184,15 +205,21 @@ fn review(ballot: &Ballot, version: u32, at: Timestamp) -> Review {
     }
 }
 
-fn after_approval(case: &Case, verdict: &Verdict, deadline: Timestamp, now: Timestamp) -> State {
-    let people: Vec<&[String]> = case.approvals().map(|review| review.roles.as_slice()).collect();
-    if verdict.quorum.is_met(&people) {
+fn after_approval(case: &Case, open: Open, now: Timestamp) -> State {
+    let verdict = &case.submission.verdict;
+    if progress(case, &case.approvals().collect::<Vec<_>>()) >= verdict.quorum.count() {
         State::Authorised {
             authority: Authority::Reviewers,
             at: now,
             lapses_at: now.after(Duration::from_secs(verdict.claim_within_seconds)),
         }
     } else {
-        State::Pending { deadline }
+        open.into()
+    }
+}
+
+impl From<Open> for State {
+    fn from(open: Open) -> Self {
+        Self::Pending { deadline: open.deadline, chain: open.chain }
     }
 }

@@ -16,7 +16,9 @@
 mod claim;
 mod close;
 mod decide;
+mod hold;
 mod open;
+mod seats;
 #[cfg(test)]
 mod tests;
 
@@ -24,7 +26,9 @@ use std::sync::Arc;
 
 use crate::audit::{Event, Fact};
 use crate::json::CanonicalJson;
-use crate::{Actor, Case, Decision, Digest, Freeze, Principal, Refusal, State, Submission, Timestamp};
+use crate::{
+    Acting, Actor, Case, Decision, Digest, Freeze, Principal, Refusal, State, Submission, Timestamp,
+};
 
 pub use open::{Opening, open};
 
@@ -35,13 +39,15 @@ pub struct Moment<'a> {
     pub now: Timestamp,
     /// A freeze that covers the action.
     pub freeze: Option<&'a Freeze>,
+    /// The one person whom policy lets approve what they, or their own agent, proposed.
+    pub solo_operator: Option<&'a str>,
 }
 
 impl Moment<'_> {
     /// A moment at which nothing is frozen.
     #[must_use]
     pub fn at(now: Timestamp) -> Self {
-        Self { now, freeze: None }
+        Self { now, freeze: None, solo_operator: None }
     }
 }
 
@@ -70,7 +76,7 @@ pub enum Command {
     Claim(ClaimRequest),
     /// The executor says how it ended.
     Report(Outcome),
-    /// Time has passed: expire, lapse or end the lease, whichever is due.
+    /// Time has passed: escalate, expire, lapse or end the lease, whichever is due.
     PassTime,
 }
 
@@ -79,6 +85,8 @@ pub enum Command {
 pub struct Ballot {
     /// Who decides.
     pub reviewer: Principal,
+    /// Roles that others have lent them; [`step`] uses those that count here.
+    pub lent: Vec<Acting>,
     /// What.
     pub decision: Decision,
     /// The version that they saw.
@@ -142,10 +150,16 @@ pub enum Effect {
 pub enum Notice {
     /// An action waits for them.
     Held,
+    /// An action still waits for them.
+    Reminder,
+    /// An action waits, and people of another role may answer now.
+    HandedOver,
     /// An action was let run without asking, and policy wants it known.
     LetThrough,
     /// An action may or may not have run; someone has to look.
     OutcomeUnknown,
+    /// Too much went wrong: the operating mode fell back, because of this action at last.
+    ModeFellBack,
 }
 
 impl Notice {
@@ -154,8 +168,11 @@ impl Notice {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Held => "held",
+            Self::Reminder => "reminder",
+            Self::HandedOver => "handed_over",
             Self::LetThrough => "let_through",
             Self::OutcomeUnknown => "outcome_unknown",
+            Self::ModeFellBack => "mode_fell_back",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Effect, Moment, Notice, Transition};
+use super::{Effect, Moment, Notice, Transition, hold};
 use crate::audit::{Event, Fact};
 use crate::{ActionId, Actor, Authority, BatchId, Case, GrantId, Principal, State, Submission, Tier};
 
@@ -47,16 +47,14 @@ pub fn open(opening: Opening, moment: &Moment<'_>) -> Transition {
                 (Some(grant), _) => {
                     (authorised(Authority::Grant { grant }), vec![Effect::Notify(Notice::LetThrough)])
                 }
+                (None, _) if verdict.observed => {
+                    (authorised(Authority::Observation), vec![Effect::Notify(Notice::LetThrough)])
+                }
                 (None, Some(preset)) => {
                     let preset = preset.clone();
                     (authorised(Authority::Preset { preset }), vec![Effect::Notify(Notice::LetThrough)])
                 }
-                (None, None) => (
-                    State::Pending {
-                        deadline: now.after(verdict.hold_for(submission.action.timeout_seconds)),
-                    },
-                    vec![Effect::Notify(Notice::Held)],
-                ),
+                (None, None) => (hold::begin(&submission, now), vec![Effect::Notify(Notice::Held)]),
             }
         }
     };

@@ -1,5 +1,6 @@
 //! The lifecycle, by tables: what is asked at which second, and what comes of it.
 
+mod people;
 mod script;
 
 use super::*;
@@ -281,7 +282,7 @@ fn a_freeze_stops_what_would_let_through_and_nothing_else() {
 #[test]
 fn how_a_life_begins() {
     let freeze = freeze();
-    let frozen = Moment { now: second(0), freeze: Some(&freeze) };
+    let frozen = Moment { freeze: Some(&freeze), ..Moment::at(second(0)) };
     let free = Moment::at(second(0));
     for (tier, expected) in [
         (Tier::Auto, "authorised v1 until 30"),

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::CanonicalJson;
 use crate::{
-    ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Kind, Review, Severity,
-    State, Status, Timestamp, Verdict,
+    Acting, ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Kind, Review,
+    Severity, State, Status, Timestamp, Verdict,
 };
 
 /// An action and where it stands.
@@ -39,6 +39,9 @@ pub struct ActionView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
     pub expires_at: Option<Timestamp>,
+    /// Whether it was let run only because policy observes and does not enforce: people would have been asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observed: bool,
     /// How risky it looks.
     pub assessment: Assessment,
     /// What policy demands.
@@ -115,6 +118,8 @@ pub struct ContextView {
     #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
     pub preconditions: Option<CanonicalJson>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
 }
 
@@ -126,6 +131,12 @@ pub struct VoteView {
     pub by: String,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub roles: Vec<String>,
+    /// Roles that are not their own, and why they had them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acting: Vec<Acting>,
+    /// Whether they approved what they or their own agent proposed, as policy allows the solo operator.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub solo_operator: bool,
     pub decision: Decision,
     pub version: u32,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -141,6 +152,8 @@ impl From<&Review> for VoteView {
         Self {
             by: review.by.clone(),
             roles: review.roles.clone(),
+            acting: review.acting.clone(),
+            solo_operator: review.solo_operator,
             decision: review.decision,
             version: review.version,
             at: review.at,
@@ -154,7 +167,7 @@ impl From<&Review> for VoteView {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ResolutionView {
-    /// By `policy`, `grant`, `reviewers`, `timeout`, or the name of who said no.
+    /// By `policy`, `grant`, `reviewers`, `observation`, `preset`, `timeout`, or the name of who said no.
     pub by: String,
     /// When.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
@@ -202,7 +215,8 @@ impl From<&Case> for ActionView {
             kind: action.kind,
             args: action.args.clone(),
             created_at: case.created_at,
-            expires_at: case.state.wakes_at(),
+            expires_at: case.state.ends_at(),
+            observed: case.was_observed(),
             assessment: submission.assessment.clone(),
             verdict: submission.verdict.clone(),
             votes: case.reviews.iter().map(VoteView::from).collect(),
@@ -225,6 +239,7 @@ impl From<&Case> for ActionView {
                 args_schema: action.args_schema.clone(),
                 state_before: action.state_before.clone(),
                 preconditions: action.preconditions.clone(),
+                server: action.server.clone(),
                 annotations: action.annotations,
             },
             checkpoint: action.checkpoint.clone(),
@@ -246,6 +261,9 @@ fn resolution(case: &Case) -> Option<ResolutionView> {
     let authorised = |authority: &Authority, at: Timestamp| match authority {
         Authority::Policy => view("policy", at, None, None),
         Authority::Grant { grant } => view("grant", at, Some(grant.to_string()), None),
+        Authority::Observation => {
+            view("observation", at, Some("policy only observes; nobody was asked".into()), None)
+        }
         Authority::Preset { preset } => view("preset", at, Some(preset.clone()), None),
         Authority::Reviewers => {
             view("reviewers", said.map_or(at, |review| review.at), reason_said(), message_said())

@@ -1,5 +1,7 @@
 //! The house rules: grants, freezes, mode, credentials.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::{Digest, GrantMatch, Mode, PrincipalKind, Timestamp, TokenId};
@@ -17,11 +19,18 @@ pub struct GrantBody {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub digest: Option<Digest>,
+    /// The arguments of the calls that it covers: texts with `*` and `?`, by name. A call with any other argument is not
+    /// covered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<BTreeMap<String, String>>,
     /// The session that it holds in; all of the agent's if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     /// For how long.
     pub expires_in_seconds: u64,
+    /// How many times; without end until it expires if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses: Option<u32>,
 }
 
 /// A remembered approval.
@@ -38,6 +47,9 @@ pub struct GrantView {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub digest: Option<Digest>,
+    /// What the arguments have to fit. With an approval, those that are not named stay as they were reviewed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub args: Option<BTreeMap<String, String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
     pub by: String,
@@ -45,6 +57,8 @@ pub struct GrantView {
     pub at: Timestamp,
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub expires_at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uses_left: Option<u32>,
 }
 
 impl From<&crate::Grant> for GrantView {
@@ -57,12 +71,14 @@ impl From<&crate::Grant> for GrantView {
             id: grant.id,
             agent: grant.agent.clone(),
             tool: grant.tool.clone(),
-            matches: if grant.digest.is_some() { GrantMatch::Exact } else { GrantMatch::Tool },
+            matches: grant.matches(),
             digest: grant.digest,
+            args: grant.args.as_ref().map(|args| args.like.clone()),
             session,
             by: grant.by.clone(),
             at: grant.at,
             expires_at: grant.expires_at,
+            uses_left: grant.uses_left,
         }
     }
 }
@@ -122,13 +138,110 @@ impl From<&crate::Freeze> for FreezeView {
     }
 }
 
-/// `GET` and `POST /v1/mode`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+/// `POST /v1/delegations`: exactly one of `ends_at` and `for_seconds` says when it ends.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct DelegationBody {
+    /// Whose roles; the caller's own if left out. Only administrators name another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// Who may use them.
+    pub to: String,
+    /// Which; all that the lender has if left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub roles: Vec<String>,
+    /// From when; at once if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub starts_at: Option<Timestamp>,
+    /// Until when.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]
+    pub ends_at: Option<Timestamp>,
+    /// For how long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_seconds: Option<u64>,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// A delegation.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[expect(missing_docs, reason = "the fields are those of Delegation")]
+pub struct DelegationView {
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub id: crate::DelegationId,
+    pub from: String,
+    pub to: String,
+    /// All that the lender has, if empty.
+    #[serde(default)]
+    pub roles: Vec<String>,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub starts_at: Timestamp,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub ends_at: Timestamp,
+    pub by: String,
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+impl From<&crate::Delegation> for DelegationView {
+    fn from(delegation: &crate::Delegation) -> Self {
+        Self {
+            id: delegation.id,
+            from: delegation.from.clone(),
+            to: delegation.to.clone(),
+            roles: delegation.roles.clone(),
+            starts_at: delegation.starts_at,
+            ends_at: delegation.ends_at,
+            by: delegation.by.clone(),
+            at: delegation.at,
+            reason: delegation.reason.clone(),
+        }
+    }
+}
+
+/// `POST /v1/mode`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ModeBody {
     /// The operating mode.
     pub mode: Mode,
+    /// Why.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}
+
+/// `POST /v1/mode/fallback`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields, default)]
+pub struct FallbackBody {
+    /// What went wrong.
+    pub reason: String,
+}
+
+/// How strict the house is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ModeView {
+    /// The operating mode.
+    pub mode: Mode,
+    /// After a fallback: the mode whose demands hold as well, until a person changes the mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fell_back_from: Option<Mode>,
+    /// Whether policy only observes: what it would hold runs at once, on the record.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub observes: bool,
+    /// The one person who may approve what they or their own agent proposed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub solo_operator: Option<String>,
 }
 
 /// A credential, without its secret.

@@ -11,6 +11,9 @@ mod request;
 
 pub use action::{ActionView, ContextView, OutcomeView, ResolutionView, ResolutionsView, VoteView};
 pub use batch::{BatchDecisionRequest, BatchDecisionView, BatchView, ItemDecision, ItemResult};
-pub use house::{FreezeBody, FreezeView, GrantBody, GrantView, ModeBody, TokenView};
+pub use house::{
+    DelegationBody, DelegationView, FallbackBody, FreezeBody, FreezeView, GrantBody, GrantView, ModeBody,
+    ModeView, TokenView,
+};
 pub use problem::{EventView, List, Page, Problem};
 pub use request::{CancelBody, ClaimBody, ClaimView, DecisionRequest, OutcomeBody, OutcomeStatus};

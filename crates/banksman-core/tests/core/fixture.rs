@@ -38,17 +38,12 @@ pub(crate) fn quorum(count: u32, roles: &[&str]) -> Quorum {
 pub(crate) fn verdict(tier: Tier, quorum: Quorum, seconds: [u64; 3]) -> Verdict {
     let [timeout_seconds, claim_within_seconds, lease_seconds] = seconds;
     Verdict {
-        tier,
-        risk: Risk::High,
-        rule: "refunds".into(),
         matched: vec!["refunds".into()],
         quorum,
         timeout_seconds,
         claim_within_seconds,
         lease_seconds,
-        require_reason: false,
-        allow_remember: false,
-        approved_by_preset: None,
+        ..Verdict::new(tier, Risk::High, "refunds")
     }
 }
 

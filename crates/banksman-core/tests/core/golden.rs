@@ -10,9 +10,10 @@ use std::path::PathBuf;
 use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, parse};
 use banksman_core::{
-    Action, ActionId, Actor, Assessment, Authority, BatchId, Claim, Decision, Digest, Finding, Freeze,
-    FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Quorum, Review, Risk, Span,
-    State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
+    Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assessment, Authority, BatchId,
+    ChainProgress, Claim, Decision, Delegation, DelegationId, Digest, Escalation, EscalationStep, Finding,
+    Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Quorum, RememberLimits,
+    RememberScope, Review, Risk, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -80,9 +81,6 @@ fn assessment() -> Assessment {
 
 fn verdict() -> Verdict {
     Verdict {
-        tier: Tier::Escalate,
-        risk: Risk::Critical,
-        rule: "large-refunds".into(),
         matched: vec!["refunds".into(), "large-refunds".into()],
         quorum: Quorum::new(2, vec!["lead".into(), "finance".into()]),
         timeout_seconds: 3_600,
@@ -90,7 +88,7 @@ fn verdict() -> Verdict {
         lease_seconds: 300,
         require_reason: true,
         allow_remember: true,
-        approved_by_preset: None,
+        ..Verdict::new(Tier::Escalate, Risk::Critical, "large-refunds")
     }
 }
 
@@ -100,10 +98,12 @@ fn grant(digest: Option<Digest>, reach: GrantReach) -> Grant {
         agent: "riley".into(),
         tool: "process_refund".into(),
         digest,
+        args: None,
         reach,
         by: "ann".into(),
         at: AT,
         expires_at: LATER,
+        uses_left: None,
     }
 }
 
@@ -117,6 +117,37 @@ fn freeze(scope: FreezeScope) -> Freeze {
     }
 }
 
+fn handed_over() -> EscalationStep {
+    let then = Escalation::HandTo { role: "director".into(), instead_of: vec!["finance".into()] };
+    EscalationStep { after_seconds: 1_800, then }
+}
+
+fn delegation() -> Delegation {
+    Delegation {
+        id: DelegationId::from_parts(1_700_000_000_000, 8),
+        from: "ann".into(),
+        to: "bob".into(),
+        roles: vec!["finance".into()],
+        starts_at: AT,
+        ends_at: LATER,
+        by: "ada".into(),
+        at: AT,
+        reason: Some("a holiday".into()),
+    }
+}
+
+fn acting() -> Vec<Acting> {
+    let source = ActingSource::Delegation { delegation: delegation().id, on_behalf_of: "ann".into() };
+    vec![
+        Acting { role: "finance".into(), source },
+        Acting { role: "lead".into(), source: ActingSource::HandOver { as_role: "director".into() } },
+    ]
+}
+
+fn decided(decision: Decision, reason: Option<String>, message: Option<String>) -> Fact {
+    Fact::Decided { decision, reason, message, acting: Vec::new(), solo_operator: false }
+}
+
 /// One fact of every type. Each names the one after it, so a new variant does not compile without a place here.
 fn after(fact: Option<&Fact>) -> Option<Fact> {
     let reason = || Some("because".to_owned());
@@ -126,16 +157,17 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
             verdict: verdict(),
             grant: Some(GrantId::from_parts(1, 5)),
         },
-        Some(Fact::Proposed { .. }) => {
-            Fact::Decided { decision: Decision::Respond, reason: reason(), message: Some("refund 49".into()) }
-        }
+        Some(Fact::Proposed { .. }) => decided(Decision::Respond, reason(), Some("refund 49".into())),
         Some(Fact::Decided { .. }) => Fact::Modified {
             from: Digest::of(b"the first version"),
             assessment: Assessment::of(Vec::new()),
             verdict: verdict(),
             reason: reason(),
+            acting: Vec::new(),
+            solo_operator: false,
         },
-        Some(Fact::Modified { .. }) => Fact::Cancelled { reason: reason() },
+        Some(Fact::Modified { .. }) => Fact::Escalated { number: 2, step: handed_over() },
+        Some(Fact::Escalated { .. }) => Fact::Cancelled { reason: reason() },
         Some(Fact::Cancelled { .. }) => Fact::Expired,
         Some(Fact::Expired) => Fact::Revoked { reason: None },
         Some(Fact::Revoked { .. }) => Fact::Lapsed,
@@ -155,7 +187,11 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
             Fact::Granted { grant: grant(Some(digest()), GrantReach::Session { session: "s-1".into() }) }
         }
         Some(Fact::Granted { .. }) => Fact::GrantRevoked { grant: GrantId::from_parts(1_700_000_000_000, 5) },
-        Some(Fact::GrantRevoked { .. }) => Fact::ModeChanged { from: Mode::Shadow, to: Mode::Production },
+        Some(Fact::GrantRevoked { .. }) => Fact::Delegated { delegation: delegation() },
+        Some(Fact::Delegated { .. }) => Fact::DelegationRevoked { delegation: delegation().id },
+        Some(Fact::DelegationRevoked { .. }) => {
+            Fact::ModeChanged { from: Mode::Shadow, to: Mode::Production, reason: None, fallback: false }
+        }
         Some(Fact::ModeChanged { .. }) => Fact::TokenIssued {
             token: TokenId::from_parts(1_700_000_000_000, 7),
             kind: PrincipalKind::Reviewer,
@@ -179,7 +215,7 @@ fn facts() -> Vec<Fact> {
 /// Where an action stands after such a fact; nothing if it is about the house.
 fn status_after(fact: &Fact) -> Option<Status> {
     match fact {
-        Fact::Proposed { .. } | Fact::Modified { .. } => Some(Status::Pending),
+        Fact::Proposed { .. } | Fact::Modified { .. } | Fact::Escalated { .. } => Some(Status::Pending),
         Fact::Decided { .. } => Some(Status::Denied),
         Fact::Cancelled { .. } => Some(Status::Cancelled),
         Fact::Expired => Some(Status::Expired),
@@ -193,6 +229,8 @@ fn status_after(fact: &Fact) -> Option<Status> {
         | Fact::Unfrozen { .. }
         | Fact::Granted { .. }
         | Fact::GrantRevoked { .. }
+        | Fact::Delegated { .. }
+        | Fact::DelegationRevoked { .. }
         | Fact::ModeChanged { .. }
         | Fact::TokenIssued { .. }
         | Fact::TokenRevoked { .. }
@@ -202,7 +240,7 @@ fn status_after(fact: &Fact) -> Option<Status> {
 
 fn actor(fact: &Fact) -> Actor {
     match fact {
-        Fact::Expired | Fact::Lapsed | Fact::LeaseEnded => Actor::System,
+        Fact::Expired | Fact::Lapsed | Fact::LeaseEnded | Fact::Escalated { .. } => Actor::System,
         Fact::Proposed { .. } | Fact::BatchProposed { .. } | Fact::Claimed { .. } | Fact::Finished { .. } => {
             Actor::Agent { name: "riley".into() }
         }
@@ -239,7 +277,7 @@ fn state(status: Status) -> State {
     let grant = || Authority::Grant { grant: GrantId::from_parts(1_700_000_000_000, 5) };
     match status {
         Status::Blocked => State::Blocked { at, reason: "policy blocks it (rm)".into() },
-        Status::Pending => State::Pending { deadline: LATER },
+        Status::Pending => State::Pending { deadline: LATER, chain: ChainProgress::default() },
         Status::Authorised => State::Authorised { authority: grant(), at, lapses_at: LATER },
         Status::Denied => State::Denied { at, by: by() },
         Status::Expired => State::Expired { at },
@@ -268,6 +306,8 @@ fn review(roles: &[&str], reason: Option<&str>, message: Option<&str>) -> Review
     Review {
         by: "ann".into(),
         roles: roles.iter().map(ToString::to_string).collect(),
+        acting: Vec::new(),
+        solo_operator: false,
         decision: Decision::Modify,
         version: 2,
         at: AT,
@@ -291,7 +331,7 @@ fn events() {
 fn events_in_their_shortest_form_and_with_every_scope() {
     for fact in [
         Fact::Proposed { assessment: Assessment::of(Vec::new()), verdict: verdict(), grant: None },
-        Fact::Decided { decision: Decision::Approve, reason: None, message: None },
+        decided(Decision::Approve, None, None),
         Fact::Cancelled { reason: None },
         Fact::Finished { late: false, error: None },
         Fact::Frozen { freeze: freeze(FreezeScope::Everything) },
@@ -310,8 +350,19 @@ fn every_type_of_event_has_its_file_and_every_file_its_test() {
     // As many names as variants: no two types share one.
     assert_eq!(names.len(), facts().len());
     let states = Status::ALL.iter().map(|status| format!("state_{status}.json"));
-    let others = ["action_annotated.json", "submission.json", "review_full.json", "review_short.json"]
-        .map(str::to_owned);
+    let others = [
+        "action_annotated",
+        "submission",
+        "review_full",
+        "review_short",
+        "review_acting",
+        "state_pending_escalated",
+        "verdict_for_people",
+        "event_decided_acting",
+        "event_granted_patterns",
+        "event_mode_fallback",
+    ]
+    .map(|name| format!("{name}.json"));
     let expected: BTreeSet<String> = names.into_iter().chain(states).chain(others).collect();
     let files =
         std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -342,6 +393,64 @@ fn states() {
 fn reviews() {
     check_stored("review_full", &review(&["lead", "finance"], Some("wrong amount"), Some("49 is right")));
     check_stored("review_short", &review(&[], None, None));
+}
+
+/// What came later than the first files: chains, delegations, patterns, bounds, fallbacks.
+#[test]
+fn what_people_share_and_hand_over() {
+    check_stored(
+        "review_acting",
+        &Review { acting: acting(), solo_operator: true, ..review(&[], None, None) },
+    );
+    let chain = ChainProgress { taken: 1, next_at: Some(AT) };
+    check_stored("state_pending_escalated", &State::Pending { deadline: LATER, chain });
+    let remind = EscalationStep { after_seconds: 600, then: Escalation::NotifyAgain };
+    let limits = RememberLimits {
+        max_seconds: 3_600,
+        scopes: vec![
+            RememberScope::Exact,
+            RememberScope::Args,
+            RememberScope::Tool,
+            RememberScope::AllSessions,
+        ],
+        uses: Some(3),
+    };
+    let full = Verdict {
+        escalation: vec![remind, handed_over()],
+        remember_limits: limits,
+        observed: true,
+        ..verdict()
+    };
+    check_stored("verdict_for_people", &full);
+    let like = [("to".to_owned(), "*@example.com".to_owned())].into();
+    let patterned = Grant {
+        args: Some(ArgPatterns { like, rest: Digest::of(b"{}") }),
+        uses_left: Some(2),
+        ..grant(None, GrantReach::Agent)
+    };
+    let approved = Fact::Decided {
+        decision: Decision::Approve,
+        reason: None,
+        message: None,
+        acting: acting(),
+        solo_operator: true,
+    };
+    let fell_back = Fact::ModeChanged {
+        from: Mode::Production,
+        to: Mode::Shadow,
+        reason: Some("5 failures".into()),
+        fallback: true,
+    };
+    for (name, fact) in [
+        ("event_decided_acting", approved),
+        ("event_granted_patterns", Fact::Granted { grant: patterned }),
+        ("event_mode_fallback", fell_back),
+    ] {
+        let event = event(fact);
+        let bytes = event.to_bytes().unwrap();
+        check(name, &bytes);
+        assert_eq!(Event::from_bytes(&bytes).unwrap(), event);
+    }
 }
 
 /// Came later than the other members, so it has a file of its own.

@@ -199,6 +199,7 @@ fn ballot(vote: &Vote, case: &Case) -> Ballot {
     };
     Ballot {
         reviewer: vote.reviewer.clone(),
+        lent: Vec::new(),
         decision: vote.decision,
         version,
         digest: if vote.digest_is_right { case.submission.digest } else { foreign_digest() },
@@ -246,7 +247,7 @@ fn run(
     action.preconditions = json(beginning.preconditions);
     let submission = submission(action, beginning.terms.verdict());
     let opening = Opening { id: action_id(), agent: agent(), batch: None, submission, grant: None };
-    let moment = Moment { now: second(now), freeze: beginning.frozen.then_some(&freeze) };
+    let moment = Moment { freeze: beginning.frozen.then_some(&freeze), ..Moment::at(second(now)) };
     let mut case = open(opening, &moment).case;
     let mut reference = Reference::begin(&case.submission, beginning.frozen, now);
     prop_assert_eq!(case.status(), reference.status);
@@ -254,7 +255,7 @@ fn run(
 
     for turn in turns {
         now += turn.wait;
-        let moment = Moment { now: second(now), freeze: turn.frozen.then_some(&freeze) };
+        let moment = Moment { freeze: turn.frozen.then_some(&freeze), ..Moment::at(second(now)) };
         let expected = match &turn.ask {
             Ask::Edit { vote, edited: terms, amount } => {
                 reference.edit(vote, &edited(&case, terms, *amount).verdict, now, turn.frozen)

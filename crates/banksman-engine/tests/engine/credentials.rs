@@ -81,7 +81,7 @@ async fn a_revoked_reviewer_decides_nothing_from_that_moment_on() {
     assert!(gone(world.engine.cancel(&dora, case.id, None).await));
     let grant = serde_json::json!({"agent": "riley", "tool": "deploy", "expires_in_seconds": 60});
     assert!(gone(world.engine.grant(&dora, serde_json::from_value(grant).unwrap()).await));
-    assert!(gone(world.engine.change_mode(&dora, Mode::Shadow).await));
+    assert!(gone(world.engine.change_mode(&dora, Mode::Shadow, None).await));
     let freeze = world.engine.freeze(&world.ada, FreezeScope::Everything, "drill".into()).await.unwrap();
     assert!(gone(world.engine.unfreeze(&dora, freeze.id).await));
     assert!(gone(world.engine.authenticate(&issued.secret).await));

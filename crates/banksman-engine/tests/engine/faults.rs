@@ -260,7 +260,7 @@ async fn house_rules_that_failed_hold_only_if_they_were_stored() {
         let world = World::new().await;
         let stored = fault == Fault::Stored;
         world.store.next([Some(fault)]);
-        assert!(is_lost(world.engine.change_mode(&world.ada, Mode::Shadow).await));
+        assert!(is_lost(world.engine.change_mode(&world.ada, Mode::Shadow, None).await));
         let expected = if stored { Mode::Shadow } else { Mode::Production };
         assert_eq!(world.engine.house().await.unwrap().mode, expected);
 

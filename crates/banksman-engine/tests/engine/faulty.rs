@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use banksman_store::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
@@ -104,6 +105,14 @@ impl Store for FaultyStore {
 
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {
         self.real.notices(limit).await
+    }
+
+    async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {
+        self.real.joinable(agent, digest).await
+    }
+
+    async fn readings(&self, queries: Vec<MeterQuery>) -> Result<Vec<Reading>, StoreError> {
+        self.real.readings(queries).await
     }
 
     async fn pending_count(&self) -> Result<u64, StoreError> {

@@ -4,15 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::wire::{DecisionRequest, GrantBody};
-use banksman_core::{
-    Authority, Case, Decision, Grant, GrantMatch, GrantReach, Refusal, Remember, State, Status,
-};
+use banksman_core::{Authority, Case, Decision, Grant, GrantMatch, GrantReach, Remember, State, Status};
 use banksman_engine::EngineError;
 
+use crate::faulty::Fault;
 use crate::world::{INSTANT, World, ballot, body, error, refusal};
 
-const EXACT: Remember =
-    Remember { matches: GrantMatch::Exact, all_sessions: false, expires_in_seconds: 8 * 3600 };
+const EXACT: Remember = Remember {
+    matches: GrantMatch::Exact,
+    args: std::collections::BTreeMap::new(),
+    all_sessions: false,
+    expires_in_seconds: 8 * 3600,
+    uses: None,
+};
 
 /// A deployment of Riley's, in a session or in none.
 async fn deploy(world: &World, to: &str, session: Option<&str>) -> Arc<Case> {
@@ -73,7 +77,7 @@ async fn without_a_session_there_is_none_to_remember_it_in() {
     let world = World::new().await;
     let case = deploy(&world, "staging", None).await;
     let refused = world.engine.decide(&world.ann, case.id, remembering(&case, EXACT)).await;
-    assert_eq!(refusal(refused), Refusal::RememberNotAllowed);
+    assert_eq!(refusal(refused).code(), "remember_not_allowed");
     // Nothing of it happened: neither the approval nor the grant.
     assert_eq!(world.stored(case.id).await.status(), Status::Pending);
     assert!(world.engine.house().await.unwrap().grants.is_empty());
@@ -119,7 +123,7 @@ async fn where_more_than_one_person_is_needed_nothing_is_remembered() {
     for tool in ["drop", "payout", "refund"] {
         let case = world.propose(&world.riley, tool, "{}").await;
         let refused = world.engine.decide(&world.ann, case.id, remembering(&case, wide.clone())).await;
-        assert_eq!(refusal(refused), Refusal::RememberNotAllowed, "{tool}");
+        assert_eq!(refusal(refused).code(), "remember_not_allowed", "{tool}");
         assert_eq!(world.stored(case.id).await.revision, 1, "{tool}");
         world.engine.cancel(&world.riley, case.id, None).await.unwrap();
         // Not even if it is granted by hand.
@@ -130,7 +134,15 @@ async fn where_more_than_one_person_is_needed_nothing_is_remembered() {
 }
 
 fn by_hand(agent: &str, tool: &str) -> GrantBody {
-    GrantBody { agent: agent.into(), tool: tool.into(), digest: None, session: None, expires_in_seconds: 60 }
+    GrantBody {
+        agent: agent.into(),
+        tool: tool.into(),
+        digest: None,
+        args: None,
+        session: None,
+        expires_in_seconds: 60,
+        uses: None,
+    }
 }
 
 #[tokio::test]
@@ -149,5 +161,123 @@ async fn a_grant_by_hand_is_checked_and_holds_at_once() {
     world.engine.grant(&world.ada, body).await.unwrap();
     assert_eq!(deploy(&world, "staging", Some("monday")).await.status(), Status::Authorised);
     assert_eq!(deploy(&world, "staging", None).await.status(), Status::Pending);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_grant_that_is_counted_is_used_so_often_and_no_more() {
+    let world = World::new().await;
+    let counted = GrantBody { uses: Some(3), ..by_hand("riley", "deploy") };
+    world.engine.grant(&world.ada, counted).await.unwrap();
+    let rush = (0..10).map(|number| {
+        let world = &world;
+        async move { deploy(world, &format!("place {number}"), None).await.status() }
+    });
+    let answers = futures_util::future::join_all(rush).await;
+    assert_eq!(answers.iter().filter(|status| **status == Status::Authorised).count(), 3);
+    assert!(world.engine.grants().await.unwrap().is_empty(), "used up");
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_batch_uses_a_counted_grant_once_for_each_item() {
+    let world = World::new().await;
+    world.engine.grant(&world.ada, GrantBody { uses: Some(2), ..by_hand("riley", "deploy") }).await.unwrap();
+    let items = (0..4).map(|number| {
+        let text = format!(r#"{{"tool":"deploy","args":{{"n":{number}}}}}"#);
+        body(&text, None).action
+    });
+    let batch = world.engine.propose_batch(&world.riley, items.collect()).await.unwrap();
+    let through = batch.cases.iter().filter(|case| case.status() == Status::Authorised).count();
+    assert_eq!(through, 2);
+    assert_eq!(deploy(&world, "one more", None).await.status(), Status::Pending);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_use_whose_commit_was_lost_is_counted_only_if_it_happened() {
+    for fault in Fault::PAIR {
+        let world = World::new().await;
+        world
+            .engine
+            .grant(&world.ada, GrantBody { uses: Some(2), ..by_hand("riley", "deploy") })
+            .await
+            .unwrap();
+        world.store.next([Some(fault)]);
+        let text = r#"{"tool":"deploy","args":{"to":"a"}}"#;
+        assert!(world.engine.propose(&world.riley, body(text, None)).await.is_err());
+        let left = world.engine.grants().await.unwrap()[0].uses_left;
+        assert_eq!(left, Some(if fault == Fault::Stored { 1 } else { 2 }), "{fault:?}");
+        world.close().await;
+    }
+}
+
+#[tokio::test]
+async fn a_pattern_covers_what_fits_and_pins_the_rest() {
+    let world = World::new().await;
+    let case = deploy(&world, "staging-1", Some("monday")).await;
+    let like = [("to".to_owned(), "staging-*".to_owned())].into();
+    let some = Remember { matches: GrantMatch::Args, args: like, ..EXACT };
+    approve_and_remember(&world, &case, some).await;
+    assert_eq!(deploy(&world, "staging-2", Some("monday")).await.status(), Status::Authorised);
+    assert_eq!(deploy(&world, "production", Some("monday")).await.status(), Status::Pending);
+    let more = r#"{"tool":"deploy","args":{"to":"staging-2","force":true},"session":"monday"}"#;
+    let more = world.engine.propose(&world.riley, body(more, None)).await.unwrap().case;
+    assert_eq!(more.status(), Status::Pending);
+    let typo =
+        Remember { args: [("too".to_owned(), "*".to_owned())].into(), matches: GrantMatch::Args, ..EXACT };
+    let refused = error(world.engine.decide(&world.ann, more.id, remembering(&more, typo)).await);
+    assert!(matches!(refused, EngineError::Invalid(_)), "{refused:?}");
+    world.close().await;
+}
+
+/// Reaches as far as `true` allows, and not further.
+#[tokio::test]
+async fn a_grant_keeps_to_the_bounds_of_policy() {
+    let world = World::with_policy(
+        "  label: {tier: approve, allow_remember: true}\n  \
+         tag: {tier: approve, allow_remember: {for: 10m, scopes: [exact], uses: 1}}\n",
+    )
+    .await;
+    let propose = |tool: &str| {
+        let text = format!(r#"{{"tool":"{tool}","args":{{}},"session":"monday"}}"#);
+        let world = &world;
+        async move { world.engine.propose(&world.riley, body(&text, None)).await.unwrap().case }
+    };
+    let label = propose("label").await;
+    let any = Remember { matches: GrantMatch::Tool, ..EXACT };
+    let refused = world.engine.decide(&world.ann, label.id, remembering(&label, any)).await;
+    assert_eq!(refusal(refused).code(), "remember_not_allowed");
+    let tag = propose("tag").await;
+    let everywhere = Remember { all_sessions: true, ..EXACT };
+    let refused = world.engine.decide(&world.ann, tag.id, remembering(&tag, everywhere)).await;
+    assert_eq!(refusal(refused).code(), "remember_not_allowed");
+    let grant = approve_and_remember(&world, &tag, Remember { uses: Some(9), ..EXACT }).await;
+    assert_eq!(grant.expires_at.since(grant.at), Duration::from_secs(600));
+    assert_eq!(grant.uses_left, Some(1));
+    assert_eq!(propose("tag").await.status(), Status::Authorised);
+    assert_eq!(propose("tag").await.status(), Status::Pending, "used up");
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_denial_beats_every_grant_for_the_same_call() {
+    let world = World::new().await;
+    let case = deploy(&world, "staging", None).await;
+    // Given after the action was held, and it would let the next one through.
+    world.engine.grant(&world.ada, by_hand("riley", "deploy")).await.unwrap();
+    world.engine.grant(&world.ada, by_hand("bo", "deploy")).await.unwrap();
+    world.decide(&world.ann, &case, Decision::Deny).await.unwrap();
+    assert_eq!(deploy(&world, "staging", None).await.status(), Status::Pending);
+    let left: Vec<_> = world.engine.grants().await.unwrap().into_iter().map(|grant| grant.agent).collect();
+    assert_eq!(left, ["bo"]);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn nobody_grants_to_their_own_agent() {
+    let world = World::new().await;
+    let own = error(world.engine.grant(&world.olga, by_hand("riley", "deploy")).await);
+    assert!(matches!(own, EngineError::Invalid(_)), "{own:?}");
     world.close().await;
 }

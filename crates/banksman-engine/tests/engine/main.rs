@@ -21,17 +21,24 @@ mod propose;
 mod tiers;
 
 mod decide;
+mod delegations;
+mod escalation;
 mod grants;
 mod modify;
+mod solo;
 
 mod cancel;
 mod claim;
 mod freeze;
+mod modes;
+mod observing;
 mod time;
 
 mod resolutions;
+mod triage;
 mod waiting;
 
+mod windows;
 mod workers;
 
 mod faults;

@@ -37,17 +37,8 @@ impl Judge for ByAmount {
             _ => (Tier::Block, 1),
         };
         Verdict {
-            tier,
-            risk: assessment.level,
-            rule: "by_amount".into(),
-            matched: Vec::new(),
             quorum: Quorum::new(count, Vec::new()),
-            timeout_seconds: 3_600,
-            claim_within_seconds: 900,
-            lease_seconds: 600,
-            require_reason: false,
-            allow_remember: false,
-            approved_by_preset: None,
+            ..Verdict::new(tier, assessment.level, "by_amount")
         }
     }
 

@@ -48,8 +48,8 @@ async fn nobody_overrides_a_block() {
     let cancelled = world.engine.cancel(&world.ada, case.id, None).await;
     assert_eq!(refusal(cancelled).code(), "already_decided");
     // Neither a mode nor a grant changes that for the next one.
-    world.engine.change_mode(&world.ada, Mode::Shadow).await.unwrap();
-    world.engine.change_mode(&world.ada, Mode::Lab).await.unwrap();
+    world.engine.change_mode(&world.ada, Mode::Shadow, None).await.unwrap();
+    world.engine.change_mode(&world.ada, Mode::Lab, None).await.unwrap();
     let body = serde_json::json!({"agent": "riley", "tool": "wipe", "expires_in_seconds": 60});
     world.engine.grant(&world.ada, serde_json::from_value(body).unwrap()).await.unwrap();
     assert_eq!(world.propose(&world.riley, "wipe", "{}").await.status(), Status::Blocked);
@@ -81,9 +81,9 @@ async fn a_new_policy_holds_for_what_comes_after_it() {
 #[tokio::test]
 async fn the_mode_changes_one_step_at_a_time() {
     let world = World::new().await;
-    let skipped = error(world.engine.change_mode(&world.ada, Mode::Lab).await);
+    let skipped = error(world.engine.change_mode(&world.ada, Mode::Lab, None).await);
     assert!(matches!(skipped, EngineError::IllegalModeChange(_)), "{skipped:?}");
-    world.engine.change_mode(&world.ada, Mode::Shadow).await.unwrap();
+    world.engine.change_mode(&world.ada, Mode::Shadow, None).await.unwrap();
     assert_eq!(world.engine.house().await.unwrap().mode, Mode::Shadow);
     world.engine.propose(&world.riley, request("read", "{}")).await.unwrap();
     world.close().await;

@@ -30,7 +30,7 @@ tools:
   read:    {risk: low, tier: auto}
   mail:    {risk: medium, tier: notify}
   refund:  {risk: high, tier: approve}
-  deploy:  {risk: high, tier: approve, allow_remember: true}
+  deploy:  {risk: high, tier: approve, allow_remember: {scopes: [exact, args, tool, all_sessions]}}
   explain: {risk: high, tier: approve, require_reason: true}
   drop:    {risk: critical, tier: escalate}
   payout:  {risk: critical, tier: escalate, roles: [finance, support]}
@@ -73,12 +73,30 @@ pub(crate) struct World {
     pub(crate) riley: Arc<Principal>,
     pub(crate) bo: Arc<Principal>,
     folder: TempDir,
-    closed: bool,
+    policy: String,
+    closed: Closed,
+}
+
+/// Whether a test has ended as it should.
+#[derive(Default)]
+struct Closed(bool);
+
+impl Drop for Closed {
+    fn drop(&mut self) {
+        assert!(self.0 || std::thread::panicking(), "end the test with close()");
+    }
 }
 
 impl World {
     pub(crate) async fn new() -> Self {
-        Self::with(Box::new(Policy::parse("policy.yaml", POLICY).unwrap()), EngineConfig::default()).await
+        Self::with_policy("").await
+    }
+
+    /// A house whose policy says this too.
+    pub(crate) async fn with_policy(more: &str) -> Self {
+        let text = format!("{POLICY}{more}");
+        let policy = Policy::parse("policy.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
+        Self { policy: text, ..Self::with(Box::new(policy), EngineConfig::default()).await }
     }
 
     pub(crate) async fn with_judge(judge: impl Judge) -> Self {
@@ -114,22 +132,31 @@ impl World {
             store,
             clock,
             folder,
-            closed: false,
+            policy: POLICY.into(),
+            closed: Closed::default(),
         }
     }
 
     /// Another engine over the same store, as after a restart: it remembers nothing.
     pub(crate) async fn restarted(&self) -> Arc<Engine> {
-        let judge = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
+        let judge = Box::new(Policy::parse("policy.yaml", &self.policy).unwrap());
         start(&self.store, judge, &self.clock, EngineConfig::default()).await
+    }
+
+    /// The engine dies, and another takes its place.
+    pub(crate) async fn restart(&mut self) {
+        self.engine = self.restarted().await;
     }
 
     /// Another process on the same database file, as the command line is beside the server.
     pub(crate) async fn neighbour(&self) -> Arc<Engine> {
-        let store = open(&self.folder, &self.clock);
-        let judge = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
-        let store = Arc::new(FaultyStore::over(store));
-        start(&store, judge, &self.clock, EngineConfig::default()).await
+        self.neighbour_with(Policy::parse("policy.yaml", POLICY).unwrap()).await
+    }
+
+    /// The same, by another policy.
+    pub(crate) async fn neighbour_with(&self, judge: impl Judge) -> Arc<Engine> {
+        let store = Arc::new(FaultyStore::over(open(&self.folder, &self.clock)));
+        start(&store, Box::new(judge), &self.clock, EngineConfig::default()).await
     }
 
     pub(crate) async fn issue(&self, kind: PrincipalKind, name: &str) -> IssuedToken {
@@ -198,7 +225,7 @@ impl World {
 
     /// The end of every test: state and audit have not diverged, and the engine sees what is stored.
     pub(crate) async fn close(mut self) {
-        self.closed = true;
+        self.closed.0 = true;
         assert!(self.store.is_spent(), "a fault did not happen");
         let events = self.store.events(EventQuery::following(0, 1_000_000)).await.unwrap();
         let places: Vec<u64> = events.iter().map(|event| event.seq).collect();
@@ -224,12 +251,6 @@ impl World {
             assert_eq!(*seen, case, "the engine remembers something else than is stored");
         }
         assert!(recorded.is_empty(), "events about actions that are not there: {recorded:?}");
-    }
-}
-
-impl Drop for World {
-    fn drop(&mut self) {
-        assert!(self.closed || std::thread::panicking(), "end the test with close()");
     }
 }
 

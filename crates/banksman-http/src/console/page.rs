@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use banksman_core::Case;
+use banksman_core::redact::redacted;
 
 use super::session::Session;
 
@@ -128,7 +129,7 @@ fn card(session: &Session, case: &Case) -> String {
     } else {
         format!("<section class=untrusted><h3>The agent says (untrusted)</h3><dl>{said}</dl></section>")
     };
-    let deadline = case.state.wakes_at().map(|at| at.to_string()).unwrap_or_default();
+    let deadline = case.state.ends_at().map(|at| at.to_string()).unwrap_or_default();
     format!(
         "<article class=\"{risk}\"><h2>{tool}</h2>\n<p><b>{risk} risk</b> · asked by {agent} · expires {deadline} · rule {rule} · \
          {approvals} of {needed} approvals</p>\n<h3>Will run with exactly these arguments</h3><pre>{args}</pre>\n\
@@ -144,7 +145,7 @@ fn card(session: &Session, case: &Case) -> String {
         agent = text(&case.agent),
         rule = text(&verdict.rule),
         needed = verdict.quorum.count(),
-        args = text(submission.action.args.as_str()),
+        args = text(redacted(&submission.action.args, &verdict.redact).as_str()),
         id = case.id,
         version = case.version,
         digest = submission.digest,

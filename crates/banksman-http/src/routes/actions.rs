@@ -120,19 +120,19 @@ pub(crate) async fn show(
     } else {
         wait(&app, &caller, id, patience).await?
     };
-    ok(&ActionView::from(&*case))
+    ok(&ActionView::seen_by(&caller, &case))
 }
 
 pub(crate) async fn list(
     State(app): State<App>,
-    PersonCaller(_): PersonCaller,
+    PersonCaller(person): PersonCaller,
     Params(params): Params<ActionsParams>,
 ) -> Answer {
     let query = params.into_query()?;
     let limit = query.limit;
     let cases = app.engine.actions(query).await?;
     let next_cursor = (cases.len() == limit).then(|| cases.last().map(|case| case.id.to_string())).flatten();
-    ok(&Page { items: cases.iter().map(ActionView::from).collect(), next_cursor })
+    ok(&Page { items: cases.iter().map(|case| ActionView::seen_by(&person, case)).collect(), next_cursor })
 }
 
 pub(crate) async fn claim(
@@ -180,7 +180,7 @@ pub(crate) async fn cancel(
     Body(body): Body<CancelBody>,
 ) -> Answer {
     let case = app.engine.cancel(&caller, id, body.reason).await?;
-    ok(&ActionView::from(&*case))
+    ok(&ActionView::seen_by(&caller, &case))
 }
 
 /// `GET /v1/resolutions`

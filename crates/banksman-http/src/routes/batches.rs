@@ -3,7 +3,7 @@
 use axum::extract::State;
 use banksman_core::json::Json;
 use banksman_core::wire::{ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, ItemResult};
-use banksman_core::{Action, BatchId, batch_digest};
+use banksman_core::{Action, BatchId, Principal, batch_digest};
 use banksman_engine::ProposedBatch;
 
 use super::{Answer, ok};
@@ -44,7 +44,7 @@ pub(crate) async fn propose(
         actions.push(action);
     }
     let batch = app.engine.propose_batch(&agent, actions).await?;
-    ok(&view(&batch))
+    ok(&view(&agent, &batch))
 }
 
 pub(crate) async fn show(
@@ -52,7 +52,7 @@ pub(crate) async fn show(
     AnyCaller(caller): AnyCaller,
     IdPath(id): IdPath<BatchId>,
 ) -> Answer {
-    ok(&view(&app.engine.batch(&caller, id).await?))
+    ok(&view(&caller, &app.engine.batch(&caller, id).await?))
 }
 
 pub(crate) async fn decide(
@@ -76,12 +76,12 @@ pub(crate) async fn decide(
     ok(&BatchDecisionView { results })
 }
 
-fn view(batch: &ProposedBatch) -> BatchView {
+fn view(viewer: &Principal, batch: &ProposedBatch) -> BatchView {
     BatchView {
         id: batch.record.id,
         digest: batch_digest(batch.cases.iter().map(|case| (&case.id, &case.submission.digest))),
         agent: batch.record.agent.clone(),
         created_at: batch.record.created_at,
-        items: batch.cases.iter().map(|case| ActionView::from(&**case)).collect(),
+        items: batch.cases.iter().map(|case| ActionView::seen_by(viewer, case)).collect(),
     }
 }

@@ -16,5 +16,5 @@ pub(crate) async fn decide(
     Body(request): Body<DecisionRequest>,
 ) -> Answer {
     let case = app.engine.decide(&reviewer, id, request).await?;
-    ok(&ActionView::from(&*case))
+    ok(&ActionView::seen_by(&reviewer, &case))
 }

@@ -1,20 +1,22 @@
-//! `/v1/grants`, `/v1/freezes`, `/v1/mode`: the house rules.
+//! `/v1/grants`, `/v1/freezes`, `/v1/delegations`, `/v1/mode`: the house rules.
 
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
-use banksman_core::wire::{FreezeBody, FreezeView, GrantBody, GrantView, List, ModeBody};
-use banksman_core::{FreezeId, FreezeScope, GrantId};
+use banksman_core::wire::{
+    DelegationBody, DelegationView, FallbackBody, FreezeBody, FreezeView, GrantBody, GrantView, List,
+    ModeBody,
+};
+use banksman_core::{DelegationId, FreezeId, FreezeScope, GrantId};
 
 use super::{Answer, json, ok};
 use crate::App;
-use crate::access::{AdminCaller, AnyCaller, PersonCaller};
+use crate::access::{AnyCaller, PersonCaller};
 use crate::body::{Body, IdPath};
 use crate::problem::{Code, ProblemError};
 
 pub(crate) async fn grants(State(app): State<App>, PersonCaller(_): PersonCaller) -> Answer {
-    let house = app.engine.house().await?;
-    ok(&List { items: house.grants.iter().map(GrantView::from).collect() })
+    ok(&List { items: app.engine.grants().await?.iter().map(GrantView::from).collect() })
 }
 
 pub(crate) async fn grant(
@@ -76,14 +78,46 @@ pub(crate) async fn unfreeze(
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
+pub(crate) async fn delegations(State(app): State<App>, PersonCaller(_): PersonCaller) -> Answer {
+    ok(&List { items: app.engine.delegations().await?.iter().map(DelegationView::from).collect() })
+}
+
+pub(crate) async fn delegate(
+    State(app): State<App>,
+    PersonCaller(person): PersonCaller,
+    Body(body): Body<DelegationBody>,
+) -> Answer {
+    let delegation = app.engine.delegate(&person, body).await?;
+    json(StatusCode::CREATED, &DelegationView::from(&delegation))
+}
+
+pub(crate) async fn revoke_delegation(
+    State(app): State<App>,
+    PersonCaller(person): PersonCaller,
+    IdPath(id): IdPath<DelegationId>,
+) -> Answer {
+    app.engine.revoke_delegation(&person, id).await?;
+    Ok(StatusCode::NO_CONTENT.into_response())
+}
+
 pub(crate) async fn mode(State(app): State<App>, AnyCaller(_): AnyCaller) -> Answer {
-    ok(&ModeBody { mode: app.engine.house().await?.mode })
+    ok(&app.engine.mode().await?)
 }
 
 pub(crate) async fn change_mode(
     State(app): State<App>,
-    AdminCaller(admin): AdminCaller,
+    PersonCaller(person): PersonCaller,
     Body(body): Body<ModeBody>,
 ) -> Answer {
-    ok(&ModeBody { mode: app.engine.change_mode(&admin, body.mode).await? })
+    app.engine.change_mode(&person, body.mode, body.reason).await?;
+    ok(&app.engine.mode().await?)
+}
+
+pub(crate) async fn fall_back(
+    State(app): State<App>,
+    PersonCaller(person): PersonCaller,
+    Body(body): Body<FallbackBody>,
+) -> Answer {
+    app.engine.fall_back(&person, &body.reason).await?;
+    ok(&app.engine.mode().await?)
 }

@@ -15,6 +15,7 @@ fn request_for(route: &RouteInfo) -> Request {
         Some("batches") => "bat_",
         Some("grants") => "grt_",
         Some("freezes") => "frz_",
+        Some("delegations") => "dlg_",
         _ => "act_",
     };
     let path = route.path.replace("{id}", &format!("{prefix}01J9ZKQ7V8Y3F5T2M6N4P0R1SB"));

@@ -26,9 +26,10 @@ tools:
   read_file: {risk: low, tier: auto}
   post_note: {risk: medium, tier: notify}
   send_email: {risk: high, tier: approve}
-  run_tests: {risk: medium, tier: approve, allow_remember: true}
+  run_tests: {risk: medium, tier: approve, allow_remember: {scopes: [exact, args, tool, all_sessions]}}
   pay: {risk: high, tier: approve, roles: [finance]}
   fire: {risk: high, tier: approve, require_reason: true}
+  charge_card: {risk: high, tier: approve, redact: [card, '**.pin', url], message: Is it theirs?}
   delete_customer: {risk: critical, tier: escalate}
   drop_database: {risk: critical, tier: block}
 ";

@@ -1,7 +1,7 @@
 //! What a policy demands of an action.
 
 use banksman_core::json::CanonicalJson;
-use banksman_core::{Action, Assessment, Finding, Kind, Mode, Risk, Severity, Tier, Timestamp};
+use banksman_core::{Action, Annotations, Assessment, Finding, Kind, Mode, Risk, Severity, Tier, Timestamp};
 use banksman_policy::{Facts, Judgement, Policy, Preset};
 
 fn policy(text: &str) -> Policy {
@@ -17,7 +17,7 @@ fn found(findings: &[(&str, Risk)]) -> Assessment {
 }
 
 fn judge_in(policy: &Policy, action: &Action, assessment: &Assessment, mode: Mode) -> Judgement {
-    policy.judge(action, assessment, &Facts { now: Timestamp::default(), mode, agent: "riley" })
+    policy.judge(action, assessment, &Facts { mode, ..Facts::plain("riley", Timestamp::default()) })
 }
 
 fn judge(policy: &Policy, action: &Action, assessment: &Assessment) -> Judgement {
@@ -181,4 +181,52 @@ fn no_preset_lets_a_block_through() {
             "{preset:?}"
         );
     }
+}
+
+#[test]
+fn a_rule_can_ask_for_the_time_where_the_office_is() {
+    let text = "time_zone: America/New_York\ntools: {pay: {tier: auto}}\nrules:\n- {id: night, match: {tool: pay, time: {days: [mon, tue, wed, thu, fri], from: '09:00', to: '17:00', outside: true}}, tier: approve}\n- {id: noon, match: {tool: pay}, when: \"facts.local.hour == 12 && facts.local.weekday == 'mon'\", tier: block}\n";
+    let policy = policy(text);
+    for (now, tier) in [
+        ("2026-11-16T15:00:00Z", Tier::Auto),
+        ("2026-11-16T13:59:59Z", Tier::Approve),
+        ("2026-11-16T17:30:00Z", Tier::Block),
+        ("2026-11-15T15:00:00Z", Tier::Approve),
+    ] {
+        let facts = Facts::plain("riley", now.parse().unwrap());
+        let judged = policy.judge(&action("pay", "{}"), &found(&[]), &facts);
+        assert_eq!(judged.verdict.tier, tier, "{now}");
+    }
+}
+
+#[test]
+fn what_a_server_says_of_a_tool_can_be_asked_for() {
+    let text = "tools: {'x': {tier: auto}}\nrules:\n- {id: hot, match: {annotations: {destructive: true}}, tier: block}\n- {id: quiet, match: {annotations: {read_only: false}}, tier: approve}\n";
+    let policy = policy(text);
+    let mut action = action("x", "{}");
+    assert_eq!(judge(&policy, &action, &found(&[])).verdict.tier, Tier::Auto);
+    action.annotations = Some(Annotations { read_only_hint: Some(false), ..Annotations::default() });
+    assert_eq!(judge(&policy, &action, &found(&[])).verdict.tier, Tier::Approve);
+    action.annotations = Some(Annotations { destructive_hint: Some(true), ..Annotations::default() });
+    assert_eq!(judge(&policy, &action, &found(&[])).verdict.tier, Tier::Block);
+}
+
+#[test]
+fn a_rule_can_be_about_a_server() {
+    let text = "tools: {x: {tier: auto}}\nrules:\n- {id: far, match: {server: 'ext-*'}, tier: approve}\n";
+    let policy = policy(text);
+    let mut action = action("x", "{}");
+    for (server, tier) in [(None, Tier::Auto), (Some("ext-mail"), Tier::Approve), (Some("own"), Tier::Auto)] {
+        action.server = server.map(Into::into);
+        assert_eq!(judge(&policy, &action, &found(&[])).verdict.tier, tier, "{server:?}");
+    }
+}
+
+#[test]
+fn a_window_that_was_not_read_counts_against_the_action() {
+    let text = "windows: {w: {count: proposals, over: 1h}}\ntools: {x: {tier: auto}}\nrules:\n- {id: busy, match: {tool: x, window: {w: {gt: 5}}}, tier: approve}\n- {id: lax, match: {tool: x, window: {w: {lt: 5}}}, accepts: [a.one]}\n";
+    let policy = policy(text);
+    let judged = judge(&policy, &action("x", "{}"), &found(&[("a.one", Risk::Low)]));
+    assert_eq!(judged.verdict.tier, Tier::Approve);
+    assert!(judged.set_aside.is_empty());
 }

@@ -20,6 +20,26 @@ fn mistakes_are_shown_where_they_are() {
         ("version: 1\ndefaults: {unknown_tool: {tier: auto}}\n", 2, 26, "held or blocked"),
         ("version: 1\ntools: {a: {tier: auto}, a: {tier: block}}\n", 2, 26, "a"),
         ("version: 1\nrules:\n- {id: 'a b'}\n", 3, 8, "id is"),
+        ("version: 1\ntime_zone: Mars/Base\n", 2, 12, "no time zone"),
+        ("version: 1\nrules:\n- {id: a, match: {time: {}}}\n", 3, 25, "says nothing"),
+        ("version: 1\nrules:\n- {id: a, match: {window: {w: {gt: 1}}}}\n", 3, 31, "no window"),
+        ("version: 1\nwindows: {w: {over: 1h}}\n", 2, 14, "one of count"),
+        ("version: 1\nwindows: {w: {over: 1h, sum: amount}}\n", 2, 14, "args.amount"),
+        ("version: 1\nwindows: {w: {over: 1h, sum: args.a, per: customer}}\n", 2, 14, "args.something"),
+        (
+            "version: 1\nwindows: {w: {count: proposals, over: 1h, match: {window: {w: {gt: 1}}}}}\n",
+            2,
+            63,
+            "depend",
+        ),
+        ("version: 1\nredact: [a..b]\n", 2, 10, "no path"),
+        ("version: 1\nrules:\n- {id: a, redact: ['']}\n", 3, 3, "no path"),
+        ("version: 1\ntriage: {timeout: 5s}\n", 2, 9, "one of command"),
+        ("version: 1\ntriage: {command: [x], tiers: [block]}\n", 2, 9, "stays blocked"),
+        ("version: 1\ntriage: {webhook: {url: 'ftp://x'}}\n", 2, 9, "https://"),
+        ("version: 1\nbudgets: {b: {over: 1h}}\n", 2, 14, "one of cost_usd"),
+        ("version: 1\nbudgets: {b: {cost_usd: 1}}\n", 2, 14, "needs `over`"),
+        ("version: 1\nbudgets: {b: {cost_usd: 1, over: 1h, at_limit: notify}}\n", 2, 14, "held or blocked"),
     ] {
         let error = Policy::parse("p.yaml", text).err().unwrap_or_else(|| panic!("{text} was accepted"));
         let shown = error.to_string();

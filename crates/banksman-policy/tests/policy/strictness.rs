@@ -93,7 +93,7 @@ fn findings() -> impl Strategy<Value = Assessment> {
 
 fn judge(text: &str, action: &Action, assessment: &Assessment, mode: Mode) -> Verdict {
     let policy = Policy::parse("p.yaml", text).unwrap_or_else(|error| panic!("{error}"));
-    policy.judge(action, assessment, &Facts { now: Timestamp::default(), mode, agent: "riley" }).verdict
+    policy.judge(action, assessment, &Facts { mode, ..Facts::plain("riley", Timestamp::default()) }).verdict
 }
 
 proptest! {

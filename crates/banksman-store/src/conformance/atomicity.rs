@@ -22,7 +22,7 @@ fn laden(commits: impl IntoIterator<Item = Commit>) -> Commit {
         items: vec![id(1), id(2)],
     });
     commit.control = vec![ControlChange::SetMode(Mode::Shadow)];
-    let fact = Fact::ModeChanged { from: Mode::Production, to: Mode::Shadow };
+    let fact = Fact::ModeChanged { from: Mode::Production, to: Mode::Shadow, reason: None, fallback: false };
     commit.events.push(Event::general(second(0), Actor::System, fact));
     commit
 }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
     Action, ActionId, Actor, Assessment, Ballot, BatchId, Case, ClaimRequest, Command, Decision, Digest,
-    Edit, Effect, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum, Risk,
-    Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
+    Edit, Effect, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Risk, Submission, Tier,
+    Timestamp, TokenId, Transition, Verdict, open, step,
 };
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
@@ -38,19 +38,7 @@ pub(super) fn person(kind: PrincipalKind, name: &str) -> Principal {
 }
 
 pub(super) fn verdict(tier: Tier, risk: Risk) -> Verdict {
-    Verdict {
-        tier,
-        risk,
-        rule: "refunds".into(),
-        matched: vec!["refunds".into()],
-        quorum: Quorum::one(),
-        timeout_seconds: 3600,
-        claim_within_seconds: 900,
-        lease_seconds: 600,
-        require_reason: false,
-        allow_remember: true,
-        approved_by_preset: None,
-    }
+    Verdict { matched: vec!["refunds".into()], allow_remember: true, ..Verdict::new(tier, risk, "refunds") }
 }
 
 pub(super) fn submission(action: Action, verdict: Verdict) -> Arc<Submission> {
@@ -77,6 +65,7 @@ pub(super) struct Proposal {
     pub(super) risk: Risk,
     pub(super) grant: Option<GrantId>,
     pub(super) batch: Option<BatchId>,
+    pub(super) observed: bool,
     pub(super) at: Timestamp,
 }
 
@@ -92,6 +81,7 @@ impl Proposal {
             risk: Risk::High,
             grant: None,
             batch: None,
+            observed: false,
             at: second(0),
         }
     }
@@ -100,12 +90,20 @@ impl Proposal {
         Self { agent: agent.into(), ..self }
     }
 
+    /// The same under a policy that only observes.
+    pub(super) fn observed(self) -> Self {
+        Self { observed: true, ..self }
+    }
+
     pub(super) fn open(self) -> Transition {
         let opening = Opening {
             id: id(self.number),
             agent: person(PrincipalKind::Agent, &self.agent),
             batch: self.batch,
-            submission: submission(refund(&self.tool, self.amount), verdict(self.tier, self.risk)),
+            submission: submission(
+                refund(&self.tool, self.amount),
+                Verdict { observed: self.observed, ..verdict(self.tier, self.risk) },
+            ),
             grant: self.grant,
         };
         open(opening, &Moment::at(self.at))
@@ -119,6 +117,7 @@ fn moved(case: &Case, command: Command, at: Timestamp) -> Transition {
 pub(super) fn ballot(case: &Case, by: &str, decision: Decision) -> Ballot {
     Ballot {
         reviewer: person(PrincipalKind::Reviewer, by),
+        lent: Vec::new(),
         decision,
         version: case.version,
         digest: case.submission.digest,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use banksman_core::{
-    Digest, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Timestamp,
-    TokenId,
+    ArgPatterns, Delegation, DelegationId, Digest, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach,
+    Mode, PrincipalKind, Timestamp, TokenId,
 };
 
 use super::Harness;
@@ -28,10 +28,12 @@ fn grant(number: u128, reach: GrantReach, digest: Option<Digest>, until: Timesta
         agent: "riley".into(),
         tool: "refund".into(),
         digest,
+        args: None,
         reach,
         by: "ann".into(),
         at: second(1),
         expires_at: until,
+        uses_left: None,
     }
 }
 
@@ -98,6 +100,70 @@ pub async fn grants_are_read_back_until_revoked<H: Harness>() {
 
     let left = change(bench.store(), vec![ControlChange::RevokeGrant(grants[1].id)]).await;
     assert_eq!(left.grants, [grants[0].clone(), later]);
+    bench.finish().await;
+}
+
+/// A grant that is used is the grant with fewer uses left, and nothing else.
+pub async fn a_used_grant_is_read_back_with_what_is_left<H: Harness>() {
+    let mut bench = Bench::<H>::set_up().await;
+    let like = [("to".to_owned(), "*@example.com".to_owned())].into();
+    let counted = Grant {
+        args: Some(ArgPatterns::only(like)),
+        uses_left: Some(2),
+        ..grant(1, GrantReach::Agent, None, second(100))
+    };
+    let other = grant(2, GrantReach::Agent, None, second(100));
+    let both = [counted.clone(), other.clone()].map(ControlChange::Grant);
+    change(bench.store(), both.to_vec()).await;
+    let used = Grant { uses_left: Some(1), ..counted };
+    change(bench.store(), vec![ControlChange::UseGrant(used.clone())]).await;
+    bench.reopen().await;
+    assert_eq!(bench.store().control().await.unwrap().grants, [used, other]);
+    bench.finish().await;
+}
+
+fn delegation(number: u128, until: Timestamp) -> Delegation {
+    Delegation {
+        id: DelegationId::from_parts(second(0).as_millis(), number),
+        from: "ann".into(),
+        to: "bob \u{1f9ca}".into(),
+        roles: vec!["finance".into()],
+        starts_at: second(10),
+        ends_at: until,
+        by: "ada".into(),
+        at: second(1),
+        reason: Some("\"holiday\"; DROP TABLE delegations".into()),
+    }
+}
+
+/// Delegations are there until they are revoked; those that are over may be forgotten, those that are not may not.
+pub async fn delegations_are_read_back_until_revoked<H: Harness>() {
+    let mut bench = Bench::<H>::set_up().await;
+    let first = delegation(1, second(100));
+    let all = Delegation { roles: Vec::new(), reason: None, ..delegation(2, second(1_000)) };
+    for delegation in [&first, &all] {
+        change(bench.store(), vec![ControlChange::Delegate(delegation.clone())]).await;
+    }
+    bench.reopen().await;
+    assert_eq!(bench.store().control().await.unwrap().delegations, [first.clone(), all.clone()]);
+    let later = Delegation { at: second(99), ..delegation(3, second(2_000)) };
+    let three = change(bench.store(), vec![ControlChange::Delegate(later.clone())]).await;
+    assert_eq!(three.delegations, [first.clone(), all, later.clone()]);
+    let left = change(bench.store(), vec![ControlChange::RevokeDelegation(three.delegations[1].id)]).await;
+    assert_eq!(left.delegations, [first, later]);
+    bench.finish().await;
+}
+
+/// A fallback is remembered until a person sets the mode.
+pub async fn a_fallback_is_remembered_until_the_mode_is_set<H: Harness>() {
+    let mut bench = Bench::<H>::set_up().await;
+    let fall = ControlChange::FallBack { from: Mode::Production, to: Mode::Shadow };
+    change(bench.store(), vec![fall]).await;
+    bench.reopen().await;
+    let fallen = bench.store().control().await.unwrap();
+    assert_eq!((fallen.mode, fallen.fell_back_from), (Mode::Shadow, Some(Mode::Production)));
+    let set = change(bench.store(), vec![ControlChange::SetMode(Mode::Shadow)]).await;
+    assert_eq!((set.mode, set.fell_back_from), (Mode::Shadow, None));
     bench.finish().await;
 }
 
@@ -171,7 +237,11 @@ pub async fn every_change_raises_the_epoch_and_nothing_else_does<H: Harness>() {
         ControlChange::Freeze(freeze.clone()),
         ControlChange::Unfreeze(freeze.id),
         ControlChange::Grant(grant.clone()),
+        ControlChange::UseGrant(grant.clone()),
         ControlChange::RevokeGrant(grant.id),
+        ControlChange::Delegate(delegation(1, second(100))),
+        ControlChange::RevokeDelegation(delegation(1, second(100)).id),
+        ControlChange::FallBack { from: Mode::Production, to: Mode::Shadow },
         ControlChange::SetMode(Mode::Shadow),
         ControlChange::AddCredential(token.clone()),
         ControlChange::RevokeCredential { id: token.id, at: second(1) },

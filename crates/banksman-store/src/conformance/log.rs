@@ -116,6 +116,10 @@ async fn varied_log(store: &Arc<dyn Store>) {
         let case = advance(store, approve(&case, second(27))).await;
         advance(store, pass_time(&case, second(1_000_000))).await;
     }
+    for (number, agent) in [(90, "riley"), (91, "bo")] {
+        let proposal = Proposal::number(number).by(agent).observed();
+        store.commit(opening(proposal.open())).await.unwrap();
+    }
     let fact = Fact::PolicyLoaded { digest: banksman_core::Digest::of(b"p"), source: "here".into() };
     let general = Event::general(second(30), Actor::Admin { name: "ada".into() }, fact);
     store.commit(Commit { events: vec![general], ..Commit::default() }).await.unwrap();
@@ -135,6 +139,7 @@ fn wanted(query: &EventQuery, stored: &StoredEvent) -> bool {
         && query.since.is_none_or(|since| event.at >= since)
         && query.until.is_none_or(|until| event.at < until)
         && (!query.resolutions_only || event.is_resolution())
+        && (!query.observed_only || event.is_observation())
 }
 
 /// Every filter, alone and with others, finds what it says, in both directions, page by page.
@@ -162,6 +167,8 @@ pub async fn every_filter_of_the_log_finds_what_it_says<H: Harness>() {
         EventQuery { resolutions_only: true, ..none.clone() },
         EventQuery { resolutions_only: true, ..riley() },
         EventQuery { resolutions_only: true, action: Some(id(1)), ..riley() },
+        EventQuery { observed_only: true, ..none.clone() },
+        EventQuery { observed_only: true, ..riley() },
         EventQuery { tool: Some("mail".into()), decision: Some(Decision::Deny), ..riley() },
         EventQuery { kind: Some("lapsed".into()), since: Some(second(100)), ..riley() },
     ];

@@ -28,6 +28,7 @@ pub mod reading_back;
 pub mod atomicity;
 pub mod guards;
 pub mod limits;
+pub mod meters;
 
 pub mod hostile;
 pub mod house;
@@ -121,9 +122,22 @@ macro_rules! conformance_suite {
                 a_notice_without_an_event_is_refused
                 places_in_the_outbox_are_not_used_again
             }
+            meters {
+                a_meter_shows_what_was_added_within_its_window
+                different_values_are_counted_once
+                a_meter_that_moved_writes_nothing
+                one_of_many_that_read_the_same_succeeds
+                what_never_ran_is_given_back
+                an_edit_replaces_what_was_added
+                what_is_too_old_to_matter_goes
+                what_can_be_joined_is_found
+            }
             house {
                 freezes_are_read_back_until_lifted
                 grants_are_read_back_until_revoked
+                a_used_grant_is_read_back_with_what_is_left
+                delegations_are_read_back_until_revoked
+                a_fallback_is_remembered_until_the_mode_is_set
                 the_mode_is_what_was_set_last
                 credentials_are_found_by_their_hash
                 a_revocation_is_kept
@@ -162,6 +176,7 @@ mod tests {
             include_str!("reading_back.rs"),
             include_str!("guards.rs"),
             include_str!("limits.rs"),
+            include_str!("meters.rs"),
             include_str!("atomicity.rs"),
             include_str!("log.rs"),
             include_str!("lists.rs"),

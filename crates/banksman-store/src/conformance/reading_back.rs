@@ -6,7 +6,7 @@ use std::sync::Arc;
 use banksman_core::{
     Action, Annotations, Assessment, Case, Command, Decision, Estimate, Finding, FreezeId, FreezeScope,
     GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum, Risk, Severity, Status,
-    Submission, Tier, TokenId, Transition, Verdict, open, step,
+    Submission, Tier, TokenId, Transition, Triage, Verdict, open, step,
 };
 
 use super::bench::Bench;
@@ -47,7 +47,7 @@ fn frozen(number: u64) -> Transition {
         submission: submission(fixture::refund("refund", number), fixture::verdict(Tier::Auto, Risk::Low)),
         grant: None,
     };
-    open(opening, &Moment { now: second(0), freeze: Some(&freeze) })
+    open(opening, &Moment { freeze: Some(&freeze), ..Moment::at(second(0)) })
 }
 
 fn failed(error: Option<&str>, result: Option<&str>) -> Outcome {
@@ -159,17 +159,13 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         timeout_seconds: Some(1_800),
     };
     let verdict = Verdict {
-        tier: Tier::Escalate,
-        risk: Risk::Critical,
-        rule: "refunds.large".into(),
         matched: vec!["refunds".into(), "refunds.large".into()],
         quorum: Quorum::new(3, vec!["support".into(), "finance".into()]),
         timeout_seconds: 3_600,
         claim_within_seconds: 901,
         lease_seconds: 602,
         require_reason: true,
-        allow_remember: false,
-        approved_by_preset: None,
+        ..Verdict::new(Tier::Escalate, Risk::Critical, "refunds.large")
     };
     let finding = Finding {
         argument: Some("/amount".into()),
@@ -184,6 +180,14 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
             reversible: false,
             impact: Some("Grave".into()),
             recommendations: vec!["Ask first.".into()],
+            triage: Some(Triage {
+                tier: Some(Tier::Escalate),
+                risk: Some(Risk::High),
+                denied: true,
+                priority: Some(90),
+                rationale: Some("it looks odd".into()),
+                problem: Some("it took too long".into()),
+            }),
             ..Assessment::of(vec![finding])
         },
         verdict,

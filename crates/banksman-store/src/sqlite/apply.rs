@@ -8,9 +8,11 @@ use std::collections::HashMap;
 use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
+use super::control::change_control;
 use super::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
+use super::meters;
 use super::rows::{action_id, digest};
-use crate::{Conflict, ControlChange};
+use crate::Conflict;
 
 /// What the writer knows about all that is stored, kept up to date commit by commit.
 #[derive(Default)]
@@ -135,6 +137,9 @@ pub(super) fn apply(
     for row in &commit.advanced {
         update_case(connection, totals, row)?;
     }
+    for charge in &commit.charges {
+        meters::charge(connection, charge)?;
+    }
     if let Some(key) = &commit.idempotency {
         connection
             .prepare_cached(
@@ -203,6 +208,11 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
             return conflict(Conflict::IdempotencyKeyUsed { request, action });
         }
     }
+    for reading in &commit.readings {
+        if meters::read(connection, &reading.query)? != reading.total {
+            return conflict(Conflict::MetersMoved);
+        }
+    }
     // A single new or moved action is its own guard: its statement runs first and says whether it applied. An edit
     // is not, because it can also meet an action that already asks for the same.
     let edits = commit.advanced.iter().any(|row| row.submission.is_some());
@@ -269,11 +279,17 @@ fn joinable_with(
     if !row.case.state.is_joinable() {
         return Ok(None);
     }
+    joinable(connection, &row.case.agent, row.case.submission.digest)
+}
+
+pub(super) fn joinable(
+    connection: &Connection,
+    agent: &str,
+    digest: banksman_core::Digest,
+) -> rusqlite::Result<Option<banksman_core::ActionId>> {
     connection
         .prepare_cached(JOINABLE)?
-        .query_row(params![row.case.agent, row.case.submission.digest.as_bytes()], |found| {
-            action_id(found, 0)
-        })
+        .query_row(params![agent, digest.as_bytes()], |found| action_id(found, 0))
         .optional()
 }
 
@@ -361,6 +377,9 @@ fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> R
         });
     }
     insert_submission(connection, row)?;
+    if row.submission.is_some() || case.status().never_ran() {
+        meters::give_back(connection, case.id)?;
+    }
     match (row.was_pending, case.status() == Status::Pending) {
         (true, false) => totals.end_pending(&case.agent),
         (false, true) => totals.begin_pending(&case.agent),
@@ -374,8 +393,9 @@ fn insert_event(connection: &Connection, seq: u64, row: &EventRow) -> rusqlite::
     let action = event.action.as_ref();
     connection
         .prepare_cached(
-            "INSERT INTO audit (seq, at, type, actor, action, agent, tool, risk, decision, resolution, body)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+            "INSERT INTO audit (seq, at, type, actor, action, agent, tool, risk, decision, resolution, body,
+                                observed)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         )?
         .execute(params![
             seq,
@@ -389,67 +409,7 @@ fn insert_event(connection: &Connection, seq: u64, row: &EventRow) -> rusqlite::
             event.fact.decision().map(banksman_core::Decision::as_str),
             event.is_resolution(),
             row.body,
+            event.is_observation(),
         ])?;
-    Ok(())
-}
-
-fn change_control(connection: &Connection, change: &ControlChange) -> Result<(), ApplyError> {
-    let to_json = |value: serde_json::Result<String>| {
-        value.map_err(|error| ApplyError::Sqlite(rusqlite::Error::ToSqlConversionFailure(Box::new(error))))
-    };
-    match change {
-        ControlChange::Freeze(freeze) => {
-            let body = to_json(serde_json::to_string(freeze))?;
-            connection
-                .prepare_cached("INSERT INTO freezes (id, body) VALUES (?1, ?2)")?
-                .execute(params![freeze.id.to_bytes(), body])?;
-        }
-        ControlChange::Unfreeze(id) => {
-            connection.prepare_cached("DELETE FROM freezes WHERE id = ?1")?.execute([id.to_bytes()])?;
-        }
-        ControlChange::Grant(grant) => {
-            let body = to_json(serde_json::to_string(grant))?;
-            connection
-                .prepare_cached("INSERT INTO grants (id, expires_at, body) VALUES (?1, ?2, ?3)")?
-                .execute(params![grant.id.to_bytes(), grant.expires_at.as_micros(), body])?;
-            // Grants that ended before this one began are no longer of use; the audit log remembers them.
-            connection
-                .prepare_cached("DELETE FROM grants WHERE expires_at <= ?1")?
-                .execute([grant.at.as_micros()])?;
-        }
-        ControlChange::RevokeGrant(id) => {
-            connection.prepare_cached("DELETE FROM grants WHERE id = ?1")?.execute([id.to_bytes()])?;
-        }
-        ControlChange::SetMode(mode) => {
-            connection.prepare_cached("UPDATE control SET mode = ?1")?.execute([mode.as_str()])?;
-        }
-        ControlChange::AddCredential(credential) => {
-            let roles = to_json(serde_json::to_string(&credential.roles))?;
-            connection
-                .prepare_cached(
-                    "INSERT INTO credentials (id, secret_hash, kind, name, owner, roles, created_at, expires_at,
-                                              revoked_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
-                )?
-                .execute(params![
-                    credential.id.to_bytes(),
-                    credential.secret_hash.as_bytes(),
-                    credential.kind.as_str(),
-                    credential.name,
-                    credential.owner,
-                    roles,
-                    credential.created_at.as_micros(),
-                    credential.expires_at.map(banksman_core::Timestamp::as_micros),
-                    credential.revoked_at.map(banksman_core::Timestamp::as_micros),
-                ])?;
-        }
-        ControlChange::RevokeCredential { id, at } => {
-            connection
-                .prepare_cached(
-                    "UPDATE credentials SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
-                )?
-                .execute(params![id.to_bytes(), at.as_micros()])?;
-        }
-    }
     Ok(())
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use banksman_core::audit::Event;
+use banksman_core::meter::{Charge, Reading};
 use banksman_core::{ActionId, Case, Timestamp};
 
 use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, StoreError};
@@ -13,6 +14,8 @@ pub(super) struct EncodedCommit {
     pub(super) limits: Option<PendingLimits>,
     pub(super) opened: Vec<CaseRow>,
     pub(super) advanced: Vec<CaseRow>,
+    pub(super) readings: Vec<Reading>,
+    pub(super) charges: Vec<Charge>,
     pub(super) idempotency: Option<IdempotencyKey>,
     pub(super) batch: Option<BatchRecord>,
     pub(super) control: Vec<ControlChange>,
@@ -59,6 +62,8 @@ impl EncodedCommit {
                     Ok(CaseRow { was_pending: moved.was_pending, before: moved.before, ..row })
                 })
                 .collect::<Result<_, StoreError>>()?,
+            readings: commit.readings,
+            charges: commit.charges,
             idempotency: commit.idempotency,
             batch: commit.batch,
             control: commit.control,

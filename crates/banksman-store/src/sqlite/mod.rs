@@ -1,8 +1,10 @@
 //! SQLite, for one machine: WAL, `synchronous=FULL`, one writer thread that groups commits, readers beside it.
 
 mod apply;
+mod control;
 mod encode;
 mod examine;
+mod meters;
 mod read;
 mod rows;
 mod schema;
@@ -15,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
@@ -191,6 +194,15 @@ impl Store for SqliteStore {
 
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {
         self.read(move |connection| read::notices(connection, limit)).await
+    }
+
+    async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {
+        let agent = agent.to_owned();
+        self.read(move |connection| apply::joinable(connection, &agent, digest)).await
+    }
+
+    async fn readings(&self, queries: Vec<MeterQuery>) -> Result<Vec<Reading>, StoreError> {
+        self.read(move |connection| meters::readings(connection, queries)).await
     }
 
     async fn pending_count(&self) -> Result<u64, StoreError> {

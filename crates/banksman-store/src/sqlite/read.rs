@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use banksman_core::{ActionId, BatchId, Case, Digest, Freeze, Grant, Mode, Timestamp};
+use banksman_core::{ActionId, BatchId, Case, Delegation, Digest, Freeze, Grant, Mode, Timestamp};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
@@ -98,9 +98,9 @@ pub(super) fn next_due(connection: &Connection) -> rusqlite::Result<Option<Times
 pub(super) fn control(connection: &Connection) -> rusqlite::Result<Control> {
     // One transaction, so that the epoch belongs to the lists.
     let view = connection.unchecked_transaction()?;
-    let (epoch, mode) = view
-        .prepare_cached("SELECT epoch, mode FROM control")?
-        .query_row([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?)))?;
+    let (epoch, mode, fell_back_from) = view
+        .prepare_cached("SELECT epoch, mode, fell_back_from FROM control")?
+        .query_row([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?)))?;
     let freezes = view
         .prepare_cached("SELECT body FROM freezes ORDER BY id")?
         .query_map([], |row| rows::json::<Freeze>(row, 0))?
@@ -109,9 +109,14 @@ pub(super) fn control(connection: &Connection) -> rusqlite::Result<Control> {
         .prepare_cached("SELECT body FROM grants ORDER BY id")?
         .query_map([], |row| rows::json::<Grant>(row, 0))?
         .collect::<rusqlite::Result<_>>()?;
+    let delegations = view
+        .prepare_cached("SELECT body FROM delegations ORDER BY id")?
+        .query_map([], |row| rows::json::<Delegation>(row, 0))?
+        .collect::<rusqlite::Result<_>>()?;
     // The CHECK allows only known modes; if it is none all the same, be strict.
     let mode = mode.parse().unwrap_or(Mode::Production);
-    Ok(Control { epoch, mode, freezes, grants })
+    let fell_back_from = fell_back_from.map(|mode| mode.parse().unwrap_or(Mode::Production));
+    Ok(Control { epoch, mode, fell_back_from, freezes, grants, delegations })
 }
 
 pub(super) fn credential(connection: &Connection, hash: Digest) -> rusqlite::Result<Option<Credential>> {
@@ -138,6 +143,9 @@ pub(super) fn events_sql(query: &EventQuery) -> (String, Vec<Value>) {
     let text = |text: &str| Value::Text(text.to_owned());
     if query.resolutions_only {
         sql.push_str(" AND resolution = 1");
+    }
+    if query.observed_only {
+        sql.push_str(" AND observed = 1");
     }
     if let Some(action) = query.action {
         filter(&mut sql, "action =", Value::Blob(action.to_bytes().into()));

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
     Action, ActionId, Assessment, Ballot, Case, Command, Decision, Kind, Moment, Opening, Principal,
-    PrincipalKind, Quorum, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
+    PrincipalKind, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
 };
 use rusqlite::Connection;
 use tempfile::TempDir;
@@ -61,19 +61,7 @@ fn proposed(number: u64, tier: Tier) -> Transition {
 
 fn proposed_with(number: u64, tier: Tier, args: &str) -> Transition {
     let action = Action::bare("refund", Kind::Tool, CanonicalJson::parse(args.as_bytes()).unwrap());
-    let verdict = Verdict {
-        tier,
-        risk: Risk::High,
-        rule: "refunds".into(),
-        matched: Vec::new(),
-        quorum: Quorum::one(),
-        timeout_seconds: 3600,
-        claim_within_seconds: 900,
-        lease_seconds: 600,
-        require_reason: false,
-        allow_remember: false,
-        approved_by_preset: None,
-    };
+    let verdict = Verdict::new(tier, Risk::High, "refunds");
     let opening = Opening {
         id: id(number),
         agent: person(PrincipalKind::Agent, "riley"),
@@ -92,6 +80,7 @@ fn proposed_with(number: u64, tier: Tier, args: &str) -> Transition {
 fn approved(case: &Case) -> Transition {
     let ballot = Ballot {
         reviewer: person(PrincipalKind::Reviewer, "ann"),
+        lent: Vec::new(),
         decision: Decision::Approve,
         version: case.version,
         digest: case.submission.digest,

@@ -16,8 +16,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
     Action, ActionId, Assessment, Ballot, Command, Decision, Digest, Kind, Moment, Notice, Opening,
-    Principal, PrincipalKind, Quorum, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open,
-    step,
+    Principal, PrincipalKind, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
 };
 use banksman_store::sqlite::SqliteStore;
 use banksman_store::{
@@ -93,18 +92,10 @@ impl Queue {
         let args = CanonicalJson::parse(format!(r#"{{"amount":{number}}}"#).as_bytes()).expect("JSON");
         let action = Action::bare(tool(number), Kind::Tool, args);
         let verdict = Verdict {
-            tier: tier(number),
-            risk: Risk::High,
-            rule: "refunds".into(),
             matched: vec!["refunds".into()],
-            quorum: Quorum::one(),
             // Deadlines are all different, and none comes while this runs.
             timeout_seconds: 36_000 + number % 1000,
-            claim_within_seconds: 900,
-            lease_seconds: 600,
-            require_reason: false,
-            allow_remember: false,
-            approved_by_preset: None,
+            ..Verdict::new(tier(number), Risk::High, "refunds")
         };
         let assessment = Assessment::of(Vec::new());
         let submission = Arc::new(Submission { digest: action.digest(), action, assessment, verdict });
@@ -163,6 +154,7 @@ impl Queue {
         let case = self.store.case(self.id(number)).await.expect("a store").expect("an action");
         let ballot = Ballot {
             reviewer: person(PrincipalKind::Reviewer, "ann"),
+            lent: Vec::new(),
             decision: Decision::Approve,
             version: case.version,
             digest: case.submission.digest,

@@ -1,10 +1,12 @@
 //! `banksman approve`: let exactly this run.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::Duration;
 
 use banksman_core::{Decision, GrantMatch, Remember};
 
+use crate::commands::grant::parse_pattern;
 use crate::context::Context;
 use crate::review::{Confirmation, Review};
 use crate::span::parse_span;
@@ -21,9 +23,15 @@ pub(crate) struct Args {
     /// Words for the agent
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
-    /// Also approve this exact call, or any call of the tool, when it comes again
+    /// Also approve this exact call, calls of a kind, or any call of the tool, when it comes again
     #[arg(long, value_name = "WHICH", num_args = 0..=1, default_missing_value = "exact")]
     remember: Option<Which>,
+    /// With --remember args: what an argument has to fit, such as to=*@example.com; others stay as they are
+    #[arg(long = "arg", value_name = "NAME=PATTERN", requires = "remember", value_parser = parse_pattern)]
+    patterns: Vec<(String, String)>,
+    /// Remember it for so many calls
+    #[arg(long, value_name = "COUNT", requires = "remember", value_parser = clap::value_parser!(u32).range(1..))]
+    uses: Option<u32>,
     /// Remember it in all the agent's sessions, not only in this one
     #[arg(long, requires = "remember")]
     all_sessions: bool,
@@ -40,6 +48,8 @@ pub(crate) struct Args {
 enum Which {
     /// Exactly this call
     Exact,
+    /// Calls whose arguments fit what --arg says
+    Args,
     /// Any call of the tool, whatever its arguments
     Tool,
 }
@@ -49,10 +59,13 @@ impl Args {
         self.remember.map(|which| Remember {
             matches: match which {
                 Which::Exact => GrantMatch::Exact,
+                Which::Args => GrantMatch::Args,
                 Which::Tool => GrantMatch::Tool,
             },
+            args: self.patterns.iter().cloned().collect::<BTreeMap<_, _>>(),
             all_sessions: self.all_sessions,
             expires_in_seconds: self.lasting.unwrap_or(EIGHT_HOURS).as_secs(),
+            uses: self.uses,
         })
     }
 }
@@ -67,6 +80,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let question = match args.remember {
         None => "Approve it?",
         Some(Which::Exact) => "Approve it, and this exact call when it comes again?",
+        Some(Which::Args) => "Approve it, and later calls that fit?",
         Some(Which::Tool) => "Approve it, and ANY later call of this tool?",
     };
     let confirmation = if args.yes { Confirmation::Given } else { Confirmation::Ask };
@@ -92,9 +106,21 @@ mod tests {
     #[test]
     fn what_is_remembered_is_narrow_unless_said_otherwise() {
         assert_eq!(remembered("approve R1SB"), None);
-        let narrow = Remember { matches: GrantMatch::Exact, all_sessions: false, expires_in_seconds: 28_800 };
-        assert_eq!(remembered("approve R1SB --remember"), Some(narrow));
-        let broad = Remember { matches: GrantMatch::Tool, all_sessions: true, expires_in_seconds: 900 };
-        assert_eq!(remembered("approve R1SB --remember tool --all-sessions --for 15m"), Some(broad));
+        assert_eq!(remembered("approve R1SB --remember"), Some(Remember::default()));
+        let broad = Remember {
+            matches: GrantMatch::Tool,
+            all_sessions: true,
+            expires_in_seconds: 900,
+            uses: Some(3),
+            ..Remember::default()
+        };
+        let line = "approve R1SB --remember tool --all-sessions --for 15m --uses 3";
+        assert_eq!(remembered(line), Some(broad));
+        let some = Remember {
+            matches: GrantMatch::Args,
+            args: [("to".to_owned(), "*@example.com".to_owned())].into(),
+            ..Remember::default()
+        };
+        assert_eq!(remembered("approve R1SB --remember args --arg to=*@example.com"), Some(some));
     }
 }

@@ -1,4 +1,6 @@
-//! `banksman audit query`: what happened, by whom.
+//! `banksman audit`: what happened, by whom.
+
+mod observed;
 
 use std::process::ExitCode;
 
@@ -11,6 +13,7 @@ use clap::Subcommand;
 use crate::context::Context;
 use crate::display::Tone;
 use crate::exit::Exit;
+use crate::people::{standing, step_taken};
 use crate::span::{When, to_the_second};
 use crate::table::{Cell, Column, Table, TooWide};
 
@@ -24,6 +27,8 @@ pub(crate) struct Args {
 enum Command {
     /// List events, by what and who and when
     Query(Query),
+    /// What people would have been asked about, had policy not only observed; and how often
+    Observed(observed::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -76,6 +81,7 @@ impl Query {
             agent: self.agent.clone(),
             reviewer: self.reviewer.clone(),
             action: self.action,
+            observed_only: false,
             since: self.since.map(|when| when.from(context.now)),
             until: self.until.map(|when| when.from(context.now)),
             cursor: self.cursor.clone(),
@@ -85,7 +91,13 @@ impl Query {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let Command::Query(query) = &args.command;
+    match &args.command {
+        Command::Query(query) => list(query, context),
+        Command::Observed(args) => observed::run(args, context),
+    }
+}
+
+fn list(query: &Query, context: &Context) -> anyhow::Result<ExitCode> {
     let page = context.client()?.audit(&query.to_api(context))?;
     if context.globals.json {
         context.print_json(&page)?;
@@ -144,9 +156,18 @@ fn detail(fact: &Fact) -> String {
     let because =
         |reason: &Option<String>| reason.as_ref().map(|text| format!(" ({text})")).unwrap_or_default();
     match fact {
-        Fact::Proposed { verdict, .. } => format!("{} by {}", verdict.tier, verdict.rule),
-        Fact::Decided { decision, reason, .. } => format!("{decision}{}", because(reason)),
-        Fact::Modified { reason, .. } => format!("modify{}", because(reason)),
+        Fact::Proposed { verdict, grant, .. } => {
+            let observed = if verdict.observed { " (observed only)" } else { "" };
+            let granted = grant.map(|id| format!(", granted by {id}")).unwrap_or_default();
+            format!("{} by {}{observed}{granted}", verdict.tier, verdict.rule)
+        }
+        Fact::Decided { decision, reason, acting, solo_operator, .. } => {
+            format!("{decision}{}{}", because(reason), standing(acting, *solo_operator))
+        }
+        Fact::Modified { reason, acting, solo_operator, .. } => {
+            format!("modify{}{}", because(reason), standing(acting, *solo_operator))
+        }
+        Fact::Escalated { number, step } => format!("step {number}: {}", step_taken(step)),
         Fact::Cancelled { reason } | Fact::Revoked { reason } => because(reason).trim_start().to_owned(),
         Fact::Finished { error, .. } => because(error).trim_start().to_owned(),
         Fact::Expired | Fact::Lapsed | Fact::Claimed { .. } | Fact::LeaseEnded => String::new(),
@@ -162,7 +183,17 @@ fn detail(fact: &Fact) -> String {
         Fact::Unfrozen { freeze } => freeze.to_string(),
         Fact::Granted { grant } => format!("{} for {} {}", grant.tool, grant.agent, grant.id),
         Fact::GrantRevoked { grant } => grant.to_string(),
-        Fact::ModeChanged { from, to } => format!("{from} -> {to}"),
+        Fact::Delegated { delegation } => {
+            let roles =
+                if delegation.roles.is_empty() { "all roles".into() } else { delegation.roles.join(", ") };
+            let until = to_the_second(delegation.ends_at);
+            format!("{roles} of {} to {} until {until} {}", delegation.from, delegation.to, delegation.id)
+        }
+        Fact::DelegationRevoked { delegation } => delegation.to_string(),
+        Fact::ModeChanged { from, to, reason, fallback } => {
+            let fell = if *fallback { "fell back, " } else { "" };
+            format!("{fell}{from} -> {to}{}", because(reason))
+        }
         Fact::TokenIssued { token, kind, name, .. } => format!("{kind} {name} {token}"),
         Fact::TokenRevoked { token } => token.to_string(),
         Fact::PolicyLoaded { digest, source } => format!("{source} {digest}"),
@@ -203,7 +234,13 @@ mod tests {
             at: sample::NOW,
             actor: Actor::Reviewer { name: "ann".into() },
             action: Some(about),
-            fact: Fact::Decided { decision: Decision::Deny, reason: Some("no".into()), message: None },
+            fact: Fact::Decided {
+                decision: Decision::Deny,
+                reason: Some("no".into()),
+                message: None,
+                acting: Vec::new(),
+                solo_operator: false,
+            },
         }
     }
 
@@ -212,7 +249,7 @@ mod tests {
         let change = Event::general(
             sample::NOW,
             Actor::Operator,
-            Fact::ModeChanged { from: Mode::Lab, to: Mode::Shadow },
+            Fact::ModeChanged { from: Mode::Lab, to: Mode::Shadow, reason: None, fallback: false },
         );
         let unknown = RawValue::from_string(r#"{"v":99}"#.into()).unwrap();
         let events = [view(7, &decided()), view(8, &change), EventView { seq: 9, event: unknown }];

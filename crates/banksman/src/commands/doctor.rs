@@ -27,6 +27,9 @@ struct Report {
 struct Check {
     name: &'static str,
     ok: bool,
+    /// Nothing is broken, and everyone should know.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    warning: bool,
     detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     mend: Option<String>,
@@ -34,11 +37,15 @@ struct Check {
 
 impl Check {
     fn good(name: &'static str, detail: impl Into<String>) -> Self {
-        Self { name, ok: true, detail: detail.into(), mend: None }
+        Self { name, ok: true, warning: false, detail: detail.into(), mend: None }
+    }
+
+    fn warn(name: &'static str, detail: impl Into<String>) -> Self {
+        Self { warning: true, ..Self::good(name, detail) }
     }
 
     fn bad(name: &'static str, detail: impl Into<String>, mend: impl Into<String>) -> Self {
-        Self { name, ok: false, detail: detail.into(), mend: Some(mend.into()) }
+        Self { name, ok: false, warning: false, detail: detail.into(), mend: Some(mend.into()) }
     }
 }
 
@@ -50,7 +57,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         context.print_json(&report)?;
     } else {
         for check in &report.checks {
-            let mark = if check.ok { "ok  " } else { "MEND" };
+            let mark = match (check.ok, check.warning) {
+                (true, false) => "ok  ",
+                (true, true) => "WARN",
+                (false, _) => "MEND",
+            };
             context.print(&format!("{mark}  {:<12} {}\n", check.name, Visible(&check.detail)))?;
             if let Some(mend) = &check.mend {
                 context.print(&format!("      {:<12} -> {}\n", "", Visible(mend)))?;
@@ -90,12 +101,17 @@ fn folder_checks(args: &Args, context: &Context) -> Vec<Check> {
     }
     checks.push(database_check(&folder));
     let policy = args.policy.clone().unwrap_or_else(|| folder.policy());
-    checks.push(match folder::read_policy(&policy) {
-        Ok(_) => Check::good("policy", format!("{} can be read", policy.display())),
-        Err(error) => {
-            Check::bad("policy", format!("{error:#}"), "mend the file; the server does not start with it")
+    match folder::read_policy(&policy) {
+        Ok(read) => {
+            checks.push(Check::good("policy", format!("{} can be read", policy.display())));
+            checks.extend(read.house().warnings().into_iter().map(|warning| Check::warn("policy", warning)));
         }
-    });
+        Err(error) => checks.push(Check::bad(
+            "policy",
+            format!("{error:#}"),
+            "mend the file; the server does not start with it",
+        )),
+    }
     checks
 }
 

@@ -22,6 +22,10 @@ pub(crate) mod modify;
 pub(crate) mod cancel;
 pub(crate) mod freeze;
 
+pub(crate) mod delegate;
+pub(crate) mod grant;
+pub(crate) mod mode;
+
 pub(crate) mod audit;
 pub(crate) mod doctor;
 pub(crate) mod token;
@@ -40,6 +44,9 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Modify(args) => modify::run(&args, context),
         Command::Cancel(args) => cancel::run(&args, context),
         Command::Freeze(args) => freeze::run(&args, context),
+        Command::Grant(args) => grant::run(&args, context),
+        Command::Delegate(args) => delegate::run(&args, context),
+        Command::Mode(args) => mode::run(&args, context),
         Command::Audit(args) => audit::run(&args, context),
         Command::Token(args) => token::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),

@@ -1,5 +1,6 @@
 //! `banksman policy`: checks, explains and tests a policy, without a server.
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -140,7 +141,10 @@ fn explain(args: &ExplainArgs, context: &Context) -> anyhow::Result<ExitCode> {
     let policy = read_policy(&args.chosen.path(context)?)?;
     let action = read_action(&args.action)?;
     let assessment = policy.assessor().assess(&action);
-    let facts = Facts { now: context.now, mode: args.mode, agent: &args.agent };
+    let facts = Facts { mode: args.mode, ..Facts::plain(&args.agent, context.now) };
+    // History is elsewhere: windows show what they would if this action were the first.
+    let windows = policy.assumed_windows(&action, &assessment, &facts, &BTreeMap::new());
+    let facts = Facts { windows: &windows, ..facts };
     let judged = policy.judge(&action, &assessment, &facts);
     if context.globals.json {
         context.print_json(&explained(&judged))?;

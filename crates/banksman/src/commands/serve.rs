@@ -20,6 +20,7 @@ use crate::context::Context;
 use crate::exit::{Exit, stop};
 use crate::folder::{Folder, read_policy};
 use crate::reload;
+use crate::triage::Outside;
 
 /// How long requests that are under way may take once the server is told to stop. Answering takes milliseconds, and
 /// whoever waits for people is answered at once; this is about those who stopped in the middle of asking.
@@ -111,6 +112,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
         EngineConfig::default(),
     )
     .await?;
+    engine.staff_triage(Arc::new(Outside::new()));
     let (followed, digest) = (policy_path.clone(), policy.digest());
     engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;
     let (stop, stopping) = watch::channel(false);

@@ -8,6 +8,7 @@ use banksman_core::{Status, Timestamp};
 
 use crate::context::Context;
 use crate::exit::Exit;
+use crate::people::{chain, standing};
 use crate::review::{Progress, commands};
 use crate::select;
 use crate::sheet::Sheet;
@@ -46,6 +47,7 @@ fn page(action: &ActionView, context: &Context) -> String {
     if let Some(outcome) = &action.outcome {
         ended(&mut sheet, outcome, now);
     }
+    triaged(&mut sheet, action);
     untrusted(&mut sheet, action);
     if action.status == Status::Pending {
         sheet.section("To decide");
@@ -128,12 +130,51 @@ fn policy(sheet: &mut Sheet, action: &ActionView) {
     if verdict.matched.len() > 1 {
         sheet.field("matched", &verdict.matched.join(", "));
     }
+    for message in &verdict.messages {
+        sheet.field("message", message);
+    }
+    if !verdict.redact.is_empty() {
+        sheet.field("redacted", &verdict.redact.join(", "));
+    }
+    if !verdict.routes.is_empty() {
+        sheet.field("routes", &verdict.routes.join(", "));
+    }
     if verdict.require_reason {
         sheet.field("reason", "needed with a decision");
     }
     sheet.field("remember", if verdict.allow_remember { "allowed" } else { "not allowed" });
+    if !verdict.escalation.is_empty() {
+        sheet.field("unanswered", &chain(&verdict.escalation));
+    }
+    if action.observed {
+        sheet.note("Policy only observes: this was let run, and people would have been asked.");
+    }
     for finding in &action.assessment.findings {
         sheet.item(&format!("{}: {} [{}]", finding.level, finding.reason, finding.rule));
+    }
+}
+
+/// What an evaluator outside said. It has read what the agent wrote, and may have been talked into it.
+fn triaged(sheet: &mut Sheet, action: &ActionView) {
+    let Some(triage) = &action.assessment.triage else { return };
+    sheet.section("What triage said, untrusted");
+    if let Some(problem) = &triage.problem {
+        sheet.field("no answer", problem);
+    }
+    if triage.denied {
+        sheet.field("denied", "yes");
+    }
+    if let Some(tier) = triage.tier {
+        sheet.field("tier", tier.as_str());
+    }
+    if let Some(risk) = triage.risk {
+        sheet.risk("risk", risk);
+    }
+    if let Some(priority) = triage.priority {
+        sheet.field("priority", &format!("{priority} of 100"));
+    }
+    if let Some(rationale) = &triage.rationale {
+        sheet.lines(rationale);
     }
 }
 
@@ -152,6 +193,7 @@ fn votes(sheet: &mut Sheet, action: &ActionView, now: Timestamp) {
 
 fn said(vote: &VoteView, version: u32, now: Timestamp) -> String {
     let mut text = format!("{} by {}, {}", vote.decision, vote.by, both(now, vote.at));
+    text.push_str(&standing(&vote.acting, vote.solo_operator));
     if vote.version != version {
         text.push_str(&format!(", on version {}, which no longer counts", vote.version));
     }

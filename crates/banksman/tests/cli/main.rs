@@ -18,6 +18,8 @@ mod offline;
 mod commands;
 mod hostile;
 mod kill;
+mod refunds;
 mod server;
 mod stopping;
 mod token;
+mod triage;

@@ -43,17 +43,11 @@ pub(super) fn principal(name: &str) -> Principal {
 /// Held for 60 seconds, to be claimed within 30, to be reported within 10.
 pub(super) fn verdict(tier: Tier, count: u32, roles: &[&str]) -> Verdict {
     Verdict {
-        tier,
-        risk: Risk::High,
-        rule: "refunds".into(),
-        matched: Vec::new(),
         quorum: Quorum::new(count, roles.iter().map(ToString::to_string).collect()),
         timeout_seconds: 60,
         claim_within_seconds: 30,
         lease_seconds: 10,
-        require_reason: false,
-        allow_remember: false,
-        approved_by_preset: None,
+        ..Verdict::new(tier, Risk::High, "refunds")
     }
 }
 
@@ -128,6 +122,7 @@ pub(super) fn command(ask: Ask, case: &Case) -> Command {
         Ask::Vote(vote) => {
             let ballot = Ballot {
                 reviewer: principal(vote.by),
+                lent: Vec::new(),
                 decision: vote.decision,
                 version: vote.version.unwrap_or(case.version),
                 digest: if vote.other_digest { other } else { case.submission.digest },
@@ -180,7 +175,7 @@ pub(super) fn check(mut case: Case, steps: impl IntoIterator<Item = (i64, Ask, &
             frozen = matches!(ask, Ask::Freeze);
             continue;
         }
-        let moment = Moment { now: second(at), freeze: frozen.then_some(&freeze) };
+        let moment = Moment { freeze: frozen.then_some(&freeze), ..Moment::at(second(at)) };
         let got = match step(&case, command(ask.clone(), &case), &moment) {
             Ok(transition) => {
                 let told = describe(&transition);

@@ -157,7 +157,7 @@ fn hash_case<H: Hasher>(case: &Case, hasher: &mut H) {
             (at, by).hash(hasher);
         }
         State::Authorised { at, .. } => at.hash(hasher),
-        State::Pending { .. } => {}
+        State::Pending { chain, .. } => chain.hash(hasher),
         State::Executing { claim, .. } => (claim.at, claim.lease_expires_at).hash(hasher),
         State::Succeeded { claim, at, .. }
         | State::Failed { claim, at, .. }
@@ -184,7 +184,7 @@ impl World {
         if self.book.been.last() != Some(&status) {
             self.book.been.push(status);
         }
-        if let State::Pending { deadline } = self.case.state {
+        if let State::Pending { deadline, .. } = self.case.state {
             self.book.deadline = Some(deadline);
         }
     }
@@ -192,7 +192,7 @@ impl World {
 
 impl House {
     fn moment<'a>(&self, world: &World, freeze: &'a Freeze) -> Moment<'a> {
-        Moment { now: world.now(), freeze: world.frozen.then_some(freeze) }
+        Moment { freeze: world.frozen.then_some(freeze), ..Moment::at(world.now()) }
     }
 
     fn command(&self, who: Who, verb: Verb) -> Command {
@@ -201,6 +201,7 @@ impl House {
                 Who::Person(index) => self.people[index].clone(),
                 Who::Agent | Who::Executor(_) | Who::Worker => agent(),
             },
+            lent: Vec::new(),
             decision,
             version: seen.version,
             digest: seen.digest,
@@ -335,7 +336,7 @@ impl Model for House {
         [false, true]
             .map(|frozen| {
                 let freeze = freeze();
-                let moment = Moment { now: second(0), freeze: frozen.then_some(&freeze) };
+                let moment = Moment { freeze: frozen.then_some(&freeze), ..Moment::at(second(0)) };
                 let submission = Arc::clone(&self.submissions[0]);
                 let opening =
                     Opening { id: action_id(), agent: agent(), batch: None, submission, grant: None };

@@ -6,6 +6,7 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{File, id, second};
 use crate::sqlite::apply::{JOINABLE, PENDING_BY_AGENT};
+use crate::sqlite::meters::{DISTINCT, SUM};
 use crate::sqlite::read::{DUE, NEXT_DUE, PENDING_COUNT, cases_sql, events_sql};
 use crate::{CaseQuery, EventQuery, Order};
 
@@ -179,10 +180,21 @@ fn no_reading_of_the_log_sorts_it() {
             until: Some(second(1)),
             ..all.clone()
         },
-        EventQuery { resolutions_only: true, ..all },
+        EventQuery { resolutions_only: true, ..all.clone() },
+        EventQuery { observed_only: true, ..all },
     ] {
         let (sql, values) = events_sql(&query);
         let plan = plan(&connection, &sql, values);
         assert!(!plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+    }
+}
+
+#[test]
+fn a_meter_reads_only_its_own_window() {
+    let (_file, connection) = empty();
+    for sql in [SUM, DISTINCT] {
+        let values = vec![Value::Blob(vec![0; 16]), Value::Integer(0), Value::Null];
+        let plan = plan(&connection, sql, values);
+        assert!(plan.contains("SEARCH charges USING PRIMARY KEY (meter=? AND at>?)"), "{plan}");
     }
 }

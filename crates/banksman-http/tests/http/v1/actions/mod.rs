@@ -8,4 +8,5 @@ mod modify;
 mod outcome;
 mod propose;
 mod race;
+mod redaction;
 mod show;

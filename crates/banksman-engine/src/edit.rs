@@ -1,0 +1,128 @@
+//! Edit: a person changes what would run.
+//!
+//! An edit is a new proposal by another hand: validated, assessed and judged like one, and never judged more mildly than
+//! what it replaces.
+
+use std::sync::Arc;
+
+use banksman_core::json::{CanonicalJson, Json};
+use banksman_core::meter::{Charge, Reading};
+use banksman_core::redact::restored;
+use banksman_core::{Action, ActionId, Ballot, Case, Command, Edit, Principal, Submission, step};
+
+use crate::advance::{House, Plan, Scene, TRIES};
+use crate::consider::{Surroundings, Tab};
+use crate::propose::check_args;
+use crate::{Engine, EngineError};
+
+/// A new version that was judged, and what it was judged by.
+struct Draft {
+    submission: Arc<Submission>,
+    readings: Vec<Reading>,
+    /// What it adds to meters if it may run.
+    charges: Vec<Charge>,
+    /// The epoch of the house rules.
+    epoch: u64,
+}
+
+impl Engine {
+    pub(crate) async fn edit(
+        &self,
+        reviewer: &Principal,
+        id: ActionId,
+        ballot: &Ballot,
+        args: Option<&CanonicalJson>,
+    ) -> Result<Arc<Case>, EngineError> {
+        for _ in 0..TRIES {
+            let mut draft = self.draft(id, ballot, args).await;
+            let edited = self
+                .advance(id, Some(reviewer), House::Guarded, |scene| {
+                    let lent = self.lent_to(&reviewer.name, scene);
+                    plan(scene, &Ballot { lent, ..ballot.clone() }, &mut draft)
+                })
+                .await;
+            match edited {
+                Err(EngineError::Overtaken) => {}
+                done => return done,
+            }
+        }
+        Err(EngineError::Internal("what the edit is judged by kept changing".into()))
+    }
+
+    /// Judges what a reviewer makes of the action.
+    async fn draft(
+        &self,
+        id: ActionId,
+        ballot: &Ballot,
+        args: Option<&CanonicalJson>,
+    ) -> Result<Draft, EngineError> {
+        let case = self.fetch(id).await?;
+        let current = &case.submission;
+        if current.digest != ballot.digest {
+            // The lifecycle will say that the edit is about something else. If not, it has moved meanwhile.
+            return Err(EngineError::Overtaken);
+        }
+        // Where the reviewer left a blackened value alone, it stays what it is.
+        let args = args.map(|args| restored(args, &current.action.args, &current.verdict.redact));
+        let action = edited(&current.action, args.as_ref())?;
+        let control = self.control.load_full();
+        let now = self.clock.now();
+        let around = Surroundings { agent: &case.agent, control: &control, now, itself: Some(id) };
+        let mut tab = Tab::default();
+        let (mut submission, metered) = self.consider(action, &around, &mut tab).await?;
+        submission.verdict = submission.verdict.at_least(&current.verdict);
+        Ok(Draft {
+            submission: Arc::new(submission),
+            readings: tab.readings,
+            charges: metered.charges(id),
+            epoch: control.epoch,
+        })
+    }
+}
+
+/// The action with other arguments, if they can be its arguments.
+fn edited(action: &Action, args: Option<&CanonicalJson>) -> Result<Action, EngineError> {
+    let args = args.ok_or_else(|| EngineError::InvalidArgs("to modify, give args".into()))?;
+    match args.to_json() {
+        Ok(Json::Object(_)) => {}
+        Ok(other) => {
+            let problem = format!("expected an object, got {}", other.kind_name());
+            return Err(EngineError::InvalidArgs(problem));
+        }
+        Err(error) => return Err(EngineError::InvalidArgs(error.to_string())),
+    }
+    if *args == action.args {
+        return Err(EngineError::InvalidArgs("the arguments are unchanged: approve instead".into()));
+    }
+    let action = action.with_args(args.clone());
+    match check_args(&action) {
+        Some(problem) => Err(EngineError::InvalidArgs(problem)),
+        None => Ok(action),
+    }
+}
+
+fn plan(
+    scene: &Scene<'_>,
+    ballot: &Ballot,
+    draft: &mut Result<Draft, EngineError>,
+) -> Result<Plan, EngineError> {
+    let edit = |submission: &Arc<Submission>| {
+        let edit = Edit { ballot: ballot.clone(), submission: Arc::clone(submission) };
+        step(scene.case, Command::Edit(edit), &scene.moment()).map_err(|refusal| scene.refuse(refusal))
+    };
+    // A stale or late edit is refused as such before anything is said about its arguments.
+    edit(&scene.case.submission)?;
+    let draft = match draft {
+        Ok(draft) if draft.epoch == scene.control.epoch => draft,
+        Ok(_) => return Err(EngineError::Overtaken),
+        Err(problem) => return Err(std::mem::replace(problem, EngineError::Overtaken)),
+    };
+    let transition = edit(&draft.submission)?;
+    let charges = if transition.case.status().never_ran() { Vec::new() } else { draft.charges.clone() };
+    Ok(Plan {
+        new_submission: true,
+        readings: draft.readings.clone(),
+        charges,
+        ..Plan::from(transition).in_time(scene)
+    })
+}

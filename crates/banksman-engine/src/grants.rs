@@ -1,0 +1,168 @@
+//! Grants: approvals that are remembered, or given in advance.
+
+use std::time::Duration;
+
+use banksman_core::audit::{Event, Fact};
+use banksman_core::wire::GrantBody;
+use banksman_core::{
+    Actor, ArgPatterns, Authority, Case, Grant, GrantId, GrantMatch, GrantReach, Principal, PrincipalKind,
+    Refusal, Remember, RememberScope, State,
+};
+use banksman_store::{Control, ControlChange};
+
+use crate::advance::{Plan, Scene};
+use crate::{Engine, EngineError, ids};
+
+/// The longest that a grant may last, whatever policy says.
+const MAX_SECONDS: u64 = 90 * 24 * 3600;
+
+impl Engine {
+    /// Grants in advance what a reviewer would approve. Whether it is of any use is for the policy to say, each time.
+    ///
+    /// # Errors
+    /// If it makes no sense or cannot be recorded.
+    pub async fn grant(&self, by: &Principal, body: GrantBody) -> Result<Grant, EngineError> {
+        let invalid = |problem: &str| Err(EngineError::Invalid(problem.into()));
+        if !(1..=MAX_SECONDS).contains(&body.expires_in_seconds) {
+            return invalid("a grant lasts one second to 90 days");
+        }
+        if body.agent.trim().is_empty() || body.tool.trim().is_empty() {
+            return invalid("a grant names an agent and a tool");
+        }
+        if body.uses == Some(0) {
+            return invalid("a grant can be used at least once");
+        }
+        if body.digest.is_some() && body.args.is_some() {
+            return invalid("a grant is for one call (digest) or for calls of a kind (args), not both");
+        }
+        if self.is_own_agent(by, &body.agent).await? {
+            return invalid("nobody grants to themselves, or to their own agent");
+        }
+        let now = self.clock.now();
+        let (millis, entropy) = ids::fresh(now)?;
+        let grant = Grant {
+            id: GrantId::from_parts(millis, entropy),
+            agent: body.agent,
+            tool: body.tool,
+            digest: body.digest,
+            args: body.args.map(ArgPatterns::only),
+            reach: body.session.map_or(GrantReach::Agent, |session| GrantReach::Session { session }),
+            by: by.name.clone(),
+            at: now,
+            expires_at: now.after(Duration::from_secs(body.expires_in_seconds)),
+            uses_left: body.uses,
+        };
+        self.amend_house(by, |_| {
+            Ok((ControlChange::Grant(grant.clone()), Fact::Granted { grant: grant.clone() }))
+        })
+        .await?;
+        Ok(grant)
+    }
+
+    /// Grants that can still be used.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn grants(&self) -> Result<Vec<Grant>, EngineError> {
+        let now = self.clock.now();
+        let mut grants = self.house().await?.grants.clone();
+        grants.retain(|grant| now < grant.expires_at && grant.uses_left != Some(0));
+        Ok(grants)
+    }
+
+    /// Revokes a grant.
+    ///
+    /// # Errors
+    /// If there is none such.
+    pub async fn revoke_grant(&self, by: &Principal, id: GrantId) -> Result<(), EngineError> {
+        self.amend_house(by, |control| {
+            control.grants.iter().find(|grant| grant.id == id).ok_or(EngineError::NotFound)?;
+            Ok((ControlChange::RevokeGrant(id), Fact::GrantRevoked { grant: id }))
+        })
+        .await
+    }
+
+    /// Whether it is the person's own agent, and policy does not let them work alone. A grant is checked again at
+    /// each use, by the credential that asks then; this is only to say so early.
+    async fn is_own_agent(&self, person: &Principal, agent: &str) -> Result<bool, EngineError> {
+        if self.judge.load().house().solo_operator.as_ref() == Some(&person.name) {
+            return Ok(false);
+        }
+        let owned = self.store.credentials().await?.iter().any(|credential| {
+            credential.kind == PrincipalKind::Agent
+                && credential.name == agent
+                && credential.owner.as_ref() == Some(&person.name)
+        });
+        Ok(owned || person.name == agent)
+    }
+}
+
+/// The grant that an approval asks for: within the session unless it says otherwise, and within the bounds of policy.
+pub(crate) fn remembered(scene: &Scene<'_>, remember: &Remember, by: &Actor) -> Result<Grant, EngineError> {
+    if !(1..=MAX_SECONDS).contains(&remember.expires_in_seconds) {
+        return Err(EngineError::Invalid(format!("a grant lasts 1 to {MAX_SECONDS} seconds")));
+    }
+    if remember.uses == Some(0) {
+        return Err(EngineError::Invalid("a grant can be used at least once".into()));
+    }
+    let submission = &scene.case.submission;
+    let limits = &submission.verdict.remember_limits;
+    let refuse = |why| Err(scene.refuse(Refusal::RememberNotAllowed { why }));
+    if !limits.allow(remember.matches.into()) {
+        return refuse("policy does not let it cover that many calls");
+    }
+    let reach = match (&submission.action.session, remember.all_sessions) {
+        (_, true) if !limits.allow(RememberScope::AllSessions) => {
+            return refuse("policy lets it hold in one session only");
+        }
+        (_, true) => GrantReach::Agent,
+        (Some(session), false) => GrantReach::Session { session: session.clone() },
+        (None, false) => return refuse("the action belongs to no session; say that it is for all of them"),
+    };
+    if remember.matches != GrantMatch::Args && !remember.args.is_empty() {
+        return Err(EngineError::Invalid("patterns for arguments go with `match: args`".into()));
+    }
+    let (digest, args) = match remember.matches {
+        GrantMatch::Exact => (Some(submission.digest), None),
+        GrantMatch::Tool => (None, None),
+        GrantMatch::Args => {
+            let patterns = ArgPatterns::around(&submission.action, &remember.args)
+                .map_err(|name| EngineError::Invalid(format!("the call has no argument {name:?}")))?;
+            (None, Some(patterns))
+        }
+    };
+    let (millis, entropy) = ids::fresh(scene.now)?;
+    let lasts = Duration::from_secs(remember.expires_in_seconds.min(limits.max_seconds));
+    Ok(Grant {
+        id: GrantId::from_parts(millis, entropy),
+        agent: scene.case.agent.clone(),
+        tool: submission.action.tool.clone(),
+        digest,
+        args,
+        reach,
+        by: by.name().unwrap_or_default().to_owned(),
+        at: scene.now,
+        expires_at: scene.now.after(lasts),
+        uses_left: [remember.uses, limits.uses].into_iter().flatten().min(),
+    })
+}
+
+/// A denial beats every grant that would have let the same call through, now and later.
+pub(crate) fn revoke_denied(scene: &Scene<'_>, by: &Actor, plan: &mut Plan) {
+    let case = scene.case;
+    for grant in scene.control.grants.iter().filter(|grant| grant.is_about(&case.agent, &case.submission)) {
+        let fact = Fact::GrantRevoked { grant: grant.id };
+        plan.events.push(Event::general(scene.now, by.clone(), fact));
+        plan.control.push(ControlChange::RevokeGrant(grant.id));
+    }
+}
+
+/// The grant that let an action through, with one use less, if its uses are counted.
+pub(crate) fn spent_grant(control: &Control, case: &Case) -> Option<Grant> {
+    let State::Authorised { authority: Authority::Grant { grant: id }, .. } = &case.state else {
+        return None;
+    };
+    let grant = control.grants.iter().find(|grant| grant.id == *id)?;
+    let left = grant.uses_left?;
+    Some(Grant { uses_left: Some(left.saturating_sub(1)), ..grant.clone() })
+}
