@@ -16,6 +16,7 @@ pub(crate) mod tree;
 pub(crate) mod value;
 
 pub(crate) mod call;
+mod callback;
 mod evaluate;
 mod execute;
 pub(crate) mod sink;

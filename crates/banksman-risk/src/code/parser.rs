@@ -6,7 +6,7 @@
 
 use banksman_core::Span;
 
-use super::tree::{Expr, Node, Statement};
+use super::tree::{Expr, Node, Operator, Statement};
 use crate::inspection::Inspection;
 use crate::origin::Origin;
 
@@ -38,6 +38,15 @@ pub(crate) struct Token {
     pub(crate) kind: Kind,
     pub(crate) start: usize,
     pub(crate) end: usize,
+}
+
+/// What an operator makes of its operands.
+pub(crate) enum Infix {
+    /// One of them.
+    Either,
+    /// Something of which nothing is known.
+    Opaque,
+    Binary(Operator),
 }
 
 /// Takes a text apart, one token after the other.
@@ -221,5 +230,43 @@ impl<'s, L: Lexer> Parser<'s, L> {
             self.fail();
         }
         fits
+    }
+
+    /// Two operands as one. Chains lean to the left and may be long: those that can be are one list, which is not deep.
+    /// An error: they are too many; what was read of them still happens.
+    pub(crate) fn joined(
+        &mut self,
+        infix: Infix,
+        left: Node,
+        right: Node,
+        height: &mut u16,
+    ) -> Result<Expr, Expr> {
+        Ok(match (infix, left.expr) {
+            (Infix::Either, Expr::Either(mut parts)) => {
+                parts.push(right);
+                Expr::Either(parts)
+            }
+            (Infix::Binary(Operator::Add), Expr::Add(mut parts)) => {
+                parts.push(right);
+                Expr::Add(parts)
+            }
+            (Infix::Opaque, Expr::Opaque(mut parts)) if !parts.is_empty() => {
+                parts.push(right);
+                Expr::Opaque(parts)
+            }
+            (infix, expr) => {
+                let left = Node { span: left.span, expr };
+                *height += 1;
+                if !self.fits(*height) {
+                    return Err(Expr::Opaque(vec![left, right]));
+                }
+                match infix {
+                    Infix::Either => Expr::Either(vec![left, right]),
+                    Infix::Opaque => Expr::Opaque(vec![left, right]),
+                    Infix::Binary(Operator::Add) => Expr::Add(vec![left, right]),
+                    Infix::Binary(operator) => Expr::Binary(operator, Box::new(left), Box::new(right)),
+                }
+            }
+        })
     }
 }

@@ -1,5 +1,6 @@
 //! Reads JavaScript: Node, Deno, Bun and the browser.
 
+mod atoms;
 mod compute;
 mod expressions;
 mod lexer;

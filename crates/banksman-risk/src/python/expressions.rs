@@ -4,12 +4,12 @@ use std::rc::Rc;
 
 use super::parser::Parser;
 use crate::code::literal::integer;
-use crate::code::parser::Kind;
-use crate::code::tree::{Argument, Call, Comprehension, Expr, Function, Node, Operator, Target};
+use crate::code::parser::{Infix, Kind};
+use crate::code::tree::{Argument, Call, Expr, Function, Node, Operator, Target};
 
 /// How tightly operators bind, from `or` to `*`.
 type Level = u8;
-const OR: Level = 1;
+pub(super) const OR: Level = 1;
 const AND: Level = 2;
 const NOT: Level = 3;
 const COMPARISON: Level = 4;
@@ -51,13 +51,6 @@ fn is_reserved(word: &str) -> bool {
             | "while"
             | "with"
     )
-}
-
-/// What comes between the first operand and the next.
-enum Infix {
-    Boolean,
-    Comparison,
-    Binary(Operator),
 }
 
 /// The last parts of calls that end the program.
@@ -112,7 +105,7 @@ impl<'s> Parser<'s> {
     }
 
     /// An expression, `*expression`, `yield` or `name := expression`.
-    fn starred(&mut self) -> Node {
+    pub(super) fn starred(&mut self) -> Node {
         let start = self.token.start;
         if self.accept("*") {
             let inner = self.expression();
@@ -197,35 +190,10 @@ impl<'s> Parser<'s> {
             }
             self.skip_infix();
             let right = self.operation(level + 1);
-            let expr = match (infix, left.expr) {
-                // Chains lean to the left and may be long: as one list they are not deep.
-                (Infix::Boolean, Expr::Either(mut parts)) => {
-                    parts.push(right);
-                    Expr::Either(parts)
-                }
-                (Infix::Comparison, Expr::Opaque(mut parts)) if !parts.is_empty() => {
-                    parts.push(right);
-                    Expr::Opaque(parts)
-                }
-                (Infix::Binary(Operator::Add), Expr::Add(mut parts)) => {
-                    parts.push(right);
-                    Expr::Add(parts)
-                }
-                (infix, expr) => {
-                    let left = Node { span: left.span, expr };
-                    height += 1;
-                    if !self.fits(height) {
-                        return self.node(start, Expr::Opaque(vec![left, right]));
-                    }
-                    match infix {
-                        Infix::Boolean => Expr::Either(vec![left, right]),
-                        Infix::Comparison => Expr::Opaque(vec![left, right]),
-                        Infix::Binary(Operator::Add) => Expr::Add(vec![left, right]),
-                        Infix::Binary(operator) => Expr::Binary(operator, Box::new(left), Box::new(right)),
-                    }
-                }
+            left = match self.joined(infix, left, right, &mut height) {
+                Ok(expr) => self.node(start, expr),
+                Err(expr) => return self.node(start, expr),
             };
-            left = self.node(start, expr);
         }
         left
     }
@@ -233,20 +201,20 @@ impl<'s> Parser<'s> {
     /// The operator that the token is, and how tightly it binds.
     fn infix(&self) -> Option<(Level, Infix)> {
         let found = match (self.token.kind, self.word()) {
-            (Kind::Name, "or") => (OR, Infix::Boolean),
-            (Kind::Name, "and") => (AND, Infix::Boolean),
-            (Kind::Name, "in" | "is" | "not") => (COMPARISON, Infix::Comparison),
-            (Kind::Mark, "<" | ">" | "<=" | ">=" | "==" | "!=" | "<>") => (COMPARISON, Infix::Comparison),
-            (Kind::Mark, "|") => (ARITHMETIC, Infix::Binary(Operator::Other)),
+            (Kind::Name, "or") => (OR, Infix::Either),
+            (Kind::Name, "and") => (AND, Infix::Either),
+            (Kind::Name, "in" | "is" | "not") => (COMPARISON, Infix::Opaque),
+            (Kind::Mark, "<" | ">" | "<=" | ">=" | "==" | "!=" | "<>") => (COMPARISON, Infix::Opaque),
+            (Kind::Mark, "|") => (ARITHMETIC, Infix::Opaque),
             (Kind::Mark, "^") => (6, Infix::Binary(Operator::Xor)),
-            (Kind::Mark, "&") => (7, Infix::Binary(Operator::Other)),
-            (Kind::Mark, "<<" | ">>") => (8, Infix::Binary(Operator::Other)),
+            (Kind::Mark, "&") => (7, Infix::Opaque),
+            (Kind::Mark, "<<" | ">>") => (8, Infix::Opaque),
             (Kind::Mark, "+") => (9, Infix::Binary(Operator::Add)),
             (Kind::Mark, "-") => (9, Infix::Binary(Operator::Subtract)),
             (Kind::Mark, "*") => (10, Infix::Binary(Operator::Multiply)),
             (Kind::Mark, "/") => (10, Infix::Binary(Operator::Divide)),
             (Kind::Mark, "%") => (10, Infix::Binary(Operator::Remainder)),
-            (Kind::Mark, "//" | "@") => (10, Infix::Binary(Operator::Other)),
+            (Kind::Mark, "//" | "@") => (10, Infix::Opaque),
             _ => return None,
         };
         Some(found)
@@ -391,117 +359,6 @@ impl<'s> Parser<'s> {
         self.node(start, expr)
     }
 
-    /// `()`, `(x)`, `(x, y)`, `(x for y in z)`.
-    fn parenthesised(&mut self) -> Node {
-        let start = self.token.start;
-        self.advance();
-        let expr = if self.is(")") {
-            Expr::List(Vec::new())
-        } else {
-            let inner = self.expression_list();
-            if self.starts_clause() { self.comprehension(inner) } else { inner.expr }
-        };
-        self.expect(")");
-        self.node(start, expr)
-    }
-
-    fn bracketed(&mut self) -> Node {
-        let start = self.token.start;
-        self.advance();
-        let mut items = Vec::new();
-        while self.starts_expression() {
-            items.push(self.starred());
-            if self.starts_clause()
-                && let Some(element) = items.pop()
-            {
-                let expr = self.comprehension(element);
-                self.expect("]");
-                return self.node(start, expr);
-            }
-            if !self.accept(",") {
-                break;
-            }
-        }
-        self.expect("]");
-        self.node(start, Expr::List(items))
-    }
-
-    /// A dictionary or set, or a comprehension of one.
-    fn braced(&mut self) -> Node {
-        let start = self.token.start;
-        self.advance();
-        let mut entries = Vec::new();
-        let mut is_set = false;
-        while self.starts_expression() {
-            let at = self.token.start;
-            if self.accept("**") {
-                entries.push((None, self.expression()));
-            } else {
-                let first = self.starred();
-                let entry = if self.accept(":") {
-                    (Some(first), self.expression())
-                } else {
-                    is_set = true;
-                    (None, first)
-                };
-                if self.starts_clause() {
-                    let element = match entry {
-                        (Some(key), value) => self.node(at, Expr::List(vec![key, value])),
-                        (None, value) => value,
-                    };
-                    let expr = self.comprehension(element);
-                    self.expect("}");
-                    return self.node(start, expr);
-                }
-                entries.push(entry);
-            }
-            if !self.accept(",") {
-                break;
-            }
-        }
-        self.expect("}");
-        let expr = if is_set {
-            Expr::List(entries.into_iter().flat_map(|(key, value)| key.into_iter().chain([value])).collect())
-        } else {
-            Expr::Map(entries)
-        };
-        self.node(start, expr)
-    }
-
-    fn starts_clause(&self) -> bool {
-        self.is_keyword("for") || self.is_keyword("async")
-    }
-
-    /// The clauses of a comprehension whose element was read.
-    fn comprehension(&mut self, element: Node) -> Expr {
-        let mut clauses = Vec::new();
-        let mut conditions = Vec::new();
-        loop {
-            if self.starts_clause() {
-                self.accept_keyword("async");
-                if !self.accept_keyword("for") {
-                    self.fail();
-                    break;
-                }
-                let target = self.target_list();
-                if !self.accept_keyword("in") {
-                    self.fail();
-                    break;
-                }
-                clauses.push((target, self.operation(OR)));
-            } else if self.accept_keyword("if") {
-                let start = self.token.start;
-                let condition = self.operation(OR);
-                let named = self.accept(":=").then(|| self.expression());
-                conditions.push(condition);
-                conditions.extend(named.map(|value| self.node(start, Expr::Opaque(vec![value]))));
-            } else {
-                break;
-            }
-        }
-        Expr::Comprehension(Box::new(Comprehension { clauses, conditions, element }))
-    }
-
     /// The arguments of a call or the bases of a class, behind the opening bracket, with the closing one.
     pub(super) fn arguments(&mut self, open: usize) -> Vec<Argument> {
         let mut args = Vec::new();
@@ -531,56 +388,6 @@ impl<'s> Parser<'s> {
         }
         self.expect(")");
         args
-    }
-
-    /// `object[key]` or `object[start:end:step]`, behind the opening bracket.
-    fn subscript(&mut self, object: Node) -> Expr {
-        let start = self.token.start;
-        let mut keys = Vec::new();
-        let mut is_tuple = false;
-        loop {
-            let mut bounds = vec![None];
-            while !self.is("]") && !self.is(",") && !self.is_over() {
-                if self.accept(":") {
-                    bounds.push(None);
-                } else if self.accept(":=") {
-                    // `x[a:=b]` is no slice, but the value of `b`.
-                    bounds = vec![Some(self.expression())];
-                } else if let Some(bound @ None) = bounds.last_mut() {
-                    let value = self.starred();
-                    *bound = Some(value);
-                } else {
-                    self.fail();
-                }
-            }
-            keys.push(bounds);
-            if !self.accept(",") {
-                break;
-            }
-            is_tuple = true;
-            if self.is("]") {
-                break;
-            }
-        }
-        self.expect("]");
-        let object = Box::new(object);
-        if !is_tuple && let Some(bounds) = keys.pop_if(|bounds| bounds.len() > 1) {
-            return Expr::Slice(object, bounds);
-        }
-        let key = |parser: &Self, bounds: Vec<Option<Node>>| {
-            let is_slice = bounds.len() > 1;
-            let mut parts: Vec<Node> = bounds.into_iter().flatten().collect();
-            match parts.pop() {
-                Some(part) if !is_slice => part,
-                last => parser.node(start, Expr::Opaque(parts.into_iter().chain(last).collect())),
-            }
-        };
-        let mut keys: Vec<Node> = keys.into_iter().map(|bounds| key(self, bounds)).collect();
-        let key = match keys.pop() {
-            Some(key) if !is_tuple => key,
-            last => self.node(start, Expr::List(keys.into_iter().chain(last).collect())),
-        };
-        Expr::Index(object, Box::new(key))
     }
 }
 

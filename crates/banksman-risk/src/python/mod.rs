@@ -4,6 +4,8 @@
 //! shell commands in it, Python 2.
 
 mod compute;
+mod definitions;
+mod displays;
 mod expressions;
 mod lexer;
 mod library;
