@@ -10,6 +10,7 @@ use banksman_risk::{Assessor, Catalogue};
 use inputs::Input;
 use std::sync::LazyLock;
 
+#[expect(clippy::expect_used, reason = "nothing can be timed without them")]
 static ASSESSOR: LazyLock<Assessor> =
     LazyLock::new(|| Assessor::new(Catalogue::builtin().expect("the built-in rules hold")));
 
