@@ -19,6 +19,7 @@ cargo xtask CHORE
       --rounds N          runs of each, of which the median counts (default 3)
       --binary PATH       measure this binary instead of building one
       --no-memory         leave out the measurement of memory per pending action
+  bench policy            judging by 10 to 10,000 rules, beside cedar-policy in the same run
   bench risk [--corpora DIR]
                           judge labelled cases: recall, false alarms, time (default ../shared/corpora)
 ";
@@ -36,6 +37,9 @@ fn main() -> ExitCode {
             ]
             .concat(),
         ),
+        ["bench", "policy"] => {
+            test::cargo(&["run", "--quiet", "--release", "--locked", "--manifest-path", "bench/Cargo.toml"])
+        }
         // A benchmark of a limit that was compiled without optimisation would flatter us.
         ["bench", ..] if cfg!(debug_assertions) => test::cargo(
             &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),

@@ -5,7 +5,7 @@ use std::fmt;
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
     DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView,
-    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, ResolutionsView,
+    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, PolicyView, ResolutionsView,
 };
 use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId};
 use serde::Serialize;
@@ -256,6 +256,14 @@ impl Client {
     /// As [`Client::propose`].
     pub fn fall_back(&self, fallback: &FallbackBody) -> Result<ModeView, ClientError> {
         self.post("/v1/mode/fallback", fallback)
+    }
+
+    /// Which policy is in force.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn policy(&self) -> Result<PolicyView, ClientError> {
+        self.transport.fetch(Call::get("/v1/policy"))
     }
 
     /// A page of the audit log.

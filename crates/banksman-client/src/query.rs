@@ -29,6 +29,8 @@ pub struct ActionsQuery {
     pub tier: Option<Tier>,
     pub tool: Option<String>,
     pub agent: Option<String>,
+    /// The oldest first, instead of the order that the server finds useful.
+    pub oldest_first: bool,
     /// Where the page before ended.
     pub cursor: Option<String>,
     /// How many at most.
@@ -69,6 +71,7 @@ impl ActionsQuery {
         add(&mut pairs, "tier", self.tier);
         add(&mut pairs, "tool", self.tool.as_ref());
         add(&mut pairs, "agent", self.agent.as_ref());
+        add(&mut pairs, "order", self.oldest_first.then_some("asc"));
         add(&mut pairs, "cursor", self.cursor.as_ref());
         add(&mut pairs, "limit", self.limit);
         pairs

@@ -74,6 +74,13 @@ impl Case {
         }
     }
 
+    /// How soon people should look, from 0 to 100, as triage says.
+    #[must_use]
+    pub fn priority(&self) -> u8 {
+        let said = self.submission.assessment.triage.as_ref().and_then(|triage| triage.priority);
+        said.unwrap_or(0).min(100)
+    }
+
     /// Approvals of the current version.
     pub fn approvals(&self) -> impl Iterator<Item = &Review> {
         self.reviews.iter().filter(|review| review.version == self.version && review.decision.approves())

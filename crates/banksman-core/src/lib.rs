@@ -58,4 +58,4 @@ pub use quorum::Quorum;
 pub use refusal::Refusal;
 pub use time::{InvalidTimeError, Timestamp};
 pub use verdict::Verdict;
-pub use wildcard::fits_wildcard;
+pub use wildcard::{fits_wildcard, wildcard_covers};

@@ -5,8 +5,21 @@
 /// Linear in the product of the lengths at worst, without backtracking beyond one star.
 #[must_use]
 pub fn fits_wildcard(pattern: &str, text: &str) -> bool {
+    fits(pattern, text.chars().map(Some).collect())
+}
+
+/// Whether every text that fits `other` surely fits `pattern` too. Some that do are not seen.
+///
+/// It is the same question, asked of the other pattern as a text: what a star takes in a pattern, it takes in every
+/// text that fits it. A star in the other pattern is no character, so that nothing but a star can take it.
+#[must_use]
+pub fn wildcard_covers(pattern: &str, other: &str) -> bool {
+    fits(pattern, other.chars().map(|c| (c != '*').then_some(c)).collect())
+}
+
+/// Whether a text fits in which `None` is something that only a star can take.
+fn fits(pattern: &str, text: Vec<Option<char>>) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
-    let text: Vec<char> = text.chars().collect();
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     while let Some(&c) = text.get(n) {
@@ -15,11 +28,11 @@ pub fn fits_wildcard(pattern: &str, text: &str) -> bool {
                 retry = Some((p, n));
                 p += 1;
             }
-            Some('?') => {
+            Some('?') if c.is_some() => {
                 p += 1;
                 n += 1;
             }
-            Some(&wanted) if wanted == c => {
+            Some(&wanted) if Some(wanted) == c => {
                 p += 1;
                 n += 1;
             }

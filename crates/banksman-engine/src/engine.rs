@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use crate::admission::{Admission, QueueLimits};
 use crate::credentials::KnownCredentials;
 use crate::dispatcher::Dispatcher;
+use crate::in_force::PolicyInForce;
 use crate::live::Live;
 use crate::memory::Memory;
 use crate::regression::Failures;
@@ -36,6 +37,7 @@ impl Default for EngineConfig {
 pub struct Engine {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) judge: ArcSwap<Box<dyn Judge>>,
+    pub(crate) in_force: ArcSwap<PolicyInForce>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) signer: Signer,
     pub(crate) config: EngineConfig,
@@ -66,6 +68,7 @@ impl Engine {
         let newest = store.last_seq().await?;
         Ok(Arc::new(Self {
             store,
+            in_force: ArcSwap::from_pointee(PolicyInForce::first(judge.digest(), clock.now())),
             judge: ArcSwap::from_pointee(judge),
             clock,
             signer,

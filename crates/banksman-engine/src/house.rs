@@ -56,7 +56,8 @@ impl Engine {
     /// If it cannot be recorded; then the policy is not in force.
     pub async fn load_policy(&self, judge: Box<dyn Judge>, source: &str) -> Result<(), EngineError> {
         let now = self.clock.now();
-        let fact = Fact::PolicyLoaded { digest: judge.digest(), source: source.to_owned() };
+        let digest = judge.digest();
+        let fact = Fact::PolicyLoaded { digest, source: source.to_owned() };
         let commit = Commit { events: vec![Event::general(now, Actor::System, fact)], ..Commit::default() };
         let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
         self.live.advance(committed.last_seq);
@@ -64,6 +65,7 @@ impl Engine {
             tracing::warn!("the policy says {warning}");
         }
         self.judge.store(Arc::new(judge));
+        self.put_in_force(digest, source, now);
         Ok(())
     }
 

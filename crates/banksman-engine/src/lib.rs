@@ -12,6 +12,7 @@ mod live;
 mod memory;
 mod signer;
 
+mod in_force;
 mod policy;
 
 mod credentials;
@@ -51,6 +52,7 @@ pub use decide_batch::ItemAnswer;
 pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
+pub use in_force::{PolicyInForce, RefusedPolicy};
 pub use policy::Judge;
 pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;

@@ -74,10 +74,17 @@ fn ordered(order: Option<String>, usual: Order) -> Result<Order, ProblemError> {
     }
 }
 
+/// The order in which what people should look at soonest comes first.
+const URGENCY: &str = "urgency";
+
 impl ActionsParams {
     pub(crate) fn into_query(self) -> Result<CaseQuery, ProblemError> {
         let status: Option<Status> = parsed("status", self.status)?;
         // A queue is worked from its oldest end; history is read from its newest.
+        let urgent_first = self.order.as_deref() == Some(URGENCY);
+        if urgent_first && status != Some(Status::Pending) {
+            return Err(invalid("order", "only what is pending has an urgency: add status=pending"));
+        }
         let usual = if status == Some(Status::Pending) { Order::Ascending } else { Order::Descending };
         Ok(CaseQuery {
             status,
@@ -85,7 +92,8 @@ impl ActionsParams {
             tool: self.tool.filter(|text| !text.is_empty()),
             agent: self.agent.filter(|text| !text.is_empty()),
             after: parsed::<ActionId>("cursor", self.cursor)?,
-            order: ordered(self.order, usual)?,
+            order: ordered(self.order.filter(|order| order != URGENCY), usual)?,
+            urgent_first,
             limit: limited(self.limit)?,
         })
     }

@@ -7,13 +7,13 @@ use axum::routing::{MethodFilter, MethodRouter, on};
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
     DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView,
-    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, ResolutionsView,
+    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, PolicyView, ResolutionsView,
 };
 use banksman_core::{Action, Decision, Risk, Status, Tier};
 
 use crate::openapi::{Operation, Parameter};
 use crate::problem::{Code, ProblemError};
-use crate::routes::{actions, audit, batches, decisions, events, house, meta};
+use crate::routes::{actions, audit, batches, decisions, events, house, meta, metrics, policy};
 use crate::{Access, App, console};
 
 /// A route and everything that is said about it.
@@ -96,7 +96,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 .with(Parameter::query("agent", "who asked"))
                 .with(Parameter::query("cursor", "continue behind the last page"))
                 .with(Parameter::limit())
-                .with(Parameter::query("order", "`asc` or `desc`, by age"))
+                .with(Parameter::query("order", "`asc` or `desc`, by age; `urgency` of what is pending"))
                 .answers::<Page<ActionView>>(200, "A page")
                 .fails(&[Code::InvalidRequest]),
         ),
@@ -401,6 +401,25 @@ pub(crate) fn routes() -> Vec<Route> {
                 .answers::<Page<EventView>>(200, "A page")
                 .of::<EventView>()
                 .fails(&[Code::InvalidRequest]),
+        ),
+        route(
+            GET,
+            "/v1/policy",
+            Person,
+            policy::in_force,
+            Operation::new("getPolicy", "Which policy is in force, and what is wrong with a newer one")
+                .answers::<PolicyView>(200, "The policy"),
+        ),
+        route(
+            GET,
+            "/metrics",
+            Person,
+            metrics::metrics,
+            Operation::new("metrics", "Numbers for Prometheus").answers_with(
+                200,
+                "In Prometheus' text format",
+                "text/plain",
+            ),
         ),
         route(
             GET,

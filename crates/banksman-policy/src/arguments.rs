@@ -7,6 +7,7 @@ use regex::Regex;
 
 use crate::file::{ArgumentTest, Conditions, Literal};
 use crate::glob::Glob;
+use crate::satisfiable::hopeless;
 
 /// Whether something holds; what cannot be decided is its own answer, because it must raise and never lower.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,12 +39,12 @@ impl Answer {
 #[derive(Debug)]
 pub(crate) struct Argument {
     written: String,
-    path: Vec<String>,
-    tests: Vec<Test>,
+    pub(crate) path: Vec<String>,
+    pub(crate) tests: Vec<Test>,
 }
 
 #[derive(Debug)]
-enum Test {
+pub(crate) enum Test {
     Equals(Json),
     Not(Json),
     OneOf(Vec<Json>),
@@ -57,7 +58,7 @@ enum Test {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Comparison {
+pub(crate) enum Comparison {
     More,
     AtLeast,
     Less,
@@ -75,6 +76,9 @@ impl Argument {
             return Err(
                 "says nothing about the argument; use {present: true} if it only has to be there".into()
             );
+        }
+        if let Some(why) = hopeless(&tests.iter().collect::<Vec<_>>()) {
+            return Err(format!("can never match: {why}"));
         }
         Ok(Self { written: path.to_owned(), path: split_path(path)?, tests })
     }
@@ -94,7 +98,7 @@ pub(crate) fn look_up<'j>(args: &'j Json, path: &[String]) -> Option<&'j Json> {
     })
 }
 
-fn compile_conditions(written: &Conditions) -> Result<Vec<Test>, String> {
+pub(crate) fn compile_conditions(written: &Conditions) -> Result<Vec<Test>, String> {
     let mut tests = Vec::new();
     let list = |values: &Vec<Literal>| values.iter().map(Literal::to_json).collect::<Result<Vec<_>, _>>();
     if let Some(value) = &written.equals {
@@ -104,9 +108,6 @@ fn compile_conditions(written: &Conditions) -> Result<Vec<Test>, String> {
         tests.push(Test::Not(value.to_json()?));
     }
     if let Some(values) = &written.one_of {
-        if values.is_empty() {
-            return Err("`in: []` can never match".into());
-        }
         tests.push(Test::OneOf(list(values)?));
     }
     if let Some(values) = &written.not_in {
@@ -131,20 +132,9 @@ fn compile_conditions(written: &Conditions) -> Result<Vec<Test>, String> {
             tests.push(Test::Compare(comparison, number(limit)?));
         }
     }
-    check_range(written)?;
     tests.extend(written.present.map(Test::Present));
     tests.extend(written.truthy.map(Test::Truthy));
     Ok(tests)
-}
-
-/// A range that nothing is in would make a rule that can never match.
-fn check_range(written: &Conditions) -> Result<(), String> {
-    let least = written.gt.or(written.gte);
-    let most = written.lt.or(written.lte);
-    match (least, most) {
-        (Some(least), Some(most)) if least > most => Err(format!("nothing is over {least} and under {most}")),
-        _ => Ok(()),
-    }
 }
 
 /// `customer.id`, or a JSON pointer for names that have dots in them.
@@ -178,7 +168,7 @@ impl Literal {
 }
 
 impl Test {
-    fn ask(&self, value: Option<&Json>, name: &str) -> Answer {
+    pub(crate) fn ask(&self, value: Option<&Json>, name: &str) -> Answer {
         if let Self::Present(wanted) = self {
             return Answer::of(value.is_some() == *wanted);
         }
@@ -304,9 +294,40 @@ mod tests {
 
     #[test]
     fn what_can_never_match_is_refused() {
-        for test in ["{in: []}", "{gt: 5, lt: 3}", "{regex: '('}", "{}"] {
-            let test: ArgumentTest = serde_saphyr::from_str(test).unwrap();
+        for test in [
+            "{}",
+            "{in: []}",
+            "{in: [1, 2], gt: 3}",
+            "{equals: x, in: [a, b]}",
+            "{equals: true, not: true}",
+            "{in: [a, b], not_in: [b, a]}",
+            "{equals: 1, present: false}",
+            "{gt: 5, lt: 3}",
+            "{gt: 10, gte: 1, lt: 5, lte: 20}",
+            "{gt: 5, lte: 5}",
+            "{gte: 5, lte: 5, not: 5}",
+            "{gt: 5, regex: x}",
+            "{glob: 'a*', gte: 0}",
+            "{contains: 1, regex: x}",
+            "{glob: abc, regex: x}",
+            "{equals: abc, regex: '^b'}",
+            "{regex: '$a'}",
+            "{regex: '('}",
+            "{truthy: true, equals: 'no'}",
+        ] {
+            let test = serde_saphyr::from_str::<ArgumentTest>(test).unwrap();
             assert!(Argument::compile("a", &test).is_err(), "{test:?}");
+        }
+        for test in [
+            "{gte: 5, lte: 5}",
+            "{gt: 5, lt: 5.0001, not: 5.00005}",
+            "{in: [1, 2], gt: 1}",
+            "{contains: x, regex: z}",
+            "{not: 1, truthy: false}",
+            "{not_in: [], glob: '*'}",
+        ] {
+            let read = serde_saphyr::from_str::<ArgumentTest>(test).unwrap();
+            assert!(Argument::compile("a", &read).is_ok(), "{test}");
         }
         assert!(Argument::compile("a..b", &ArgumentTest::Value(Literal::Bool(true))).is_err());
     }

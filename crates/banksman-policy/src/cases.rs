@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use banksman_core::json::CanonicalJson;
 use banksman_core::{Action, Assessment, Finding, Kind, Mode, Risk, Severity, Tier, Timestamp};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
@@ -13,49 +14,69 @@ use crate::judge::Judgement;
 use crate::load::{PolicyError, Source};
 
 /// A file of cases.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct CasesFile {
+pub(crate) struct CasesFile {
+    /// The cases.
+    #[schemars(with = "Vec<Case>")]
     cases: Vec<Spanned<Case>>,
 }
 
 /// An action, what is true around it, and what is expected.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Case {
+    /// What it is about, in a sentence.
     name: String,
+    /// The action, as an agent would propose it.
     action: ActionDraft,
+    /// What is true around it.
     #[serde(default)]
     facts: FactsDraft,
+    /// What policy must say. What is left out may be anything.
     expect: Expectation,
 }
 
-#[derive(Debug, Deserialize)]
+/// An action, as far as policy asks about it.
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ActionDraft {
+    /// The tool.
     tool: String,
+    /// How its arguments are to be understood: `tool` unless said.
     #[serde(default)]
     kind: Kind,
+    /// Its arguments.
     #[serde(default)]
     args: BTreeMap<String, serde_json::Value>,
+    /// The session.
     #[serde(default)]
     session: Option<String>,
+    /// The action type.
     #[serde(default)]
     action_type: Option<String>,
+    /// The severity that the agent predicts.
     #[serde(default)]
     predicted_severity: Option<Severity>,
+    /// The cost that the agent estimates, in US dollars.
     #[serde(default)]
     cost_usd: Option<f64>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// What is true around an action.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct FactsDraft {
+    /// The operating mode: production unless said.
     mode: Option<Mode>,
+    /// The agent's name: `agent` unless said.
     agent: Option<String>,
     /// The time, in RFC 3339: 1970 unless said.
+    #[schemars(with = "Option<String>")]
     now: Option<Timestamp>,
+    /// Whether a freeze covers the action.
     frozen: bool,
+    /// How many grants the agent has.
     grants: usize,
     /// What windows show, with this action. Those that are not named show nothing but the action itself.
     windows: BTreeMap<String, f64>,
@@ -63,18 +84,29 @@ struct FactsDraft {
     findings: Option<BTreeMap<String, Risk>>,
 }
 
-#[derive(Debug, Default, Deserialize)]
+/// What is expected of a verdict.
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 struct Expectation {
+    /// The tier.
     tier: Option<Tier>,
+    /// The risk.
     risk: Option<Risk>,
+    /// The rule that decides.
     rule: Option<String>,
+    /// How many people have to approve.
     quorum: Option<u32>,
+    /// Of which roles, in order.
     roles: Option<Vec<String>>,
+    /// How long a hold lasts.
     timeout_seconds: Option<u64>,
+    /// Whether a decision needs a reason.
     require_reason: Option<bool>,
+    /// Whether an approval may be remembered.
     allow_remember: Option<bool>,
+    /// Rules and findings that have to be among those that match.
     matched: Option<Vec<String>>,
+    /// Findings that have to be set aside.
     set_aside: Option<Vec<String>>,
 }
 

@@ -16,7 +16,7 @@ use crate::file::{
 };
 use crate::glob::Glob;
 use crate::index::Index;
-use crate::load::{PolicyError, Source};
+use crate::load::{Place, PolicyError, Source};
 use crate::people::{self, AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 use crate::preset::Preset;
 use crate::tinman::COST_THRESHOLD_USD;
@@ -51,6 +51,7 @@ pub struct Policy {
 #[derive(Debug)]
 pub(crate) struct CompiledRule {
     pub(crate) id: String,
+    pub(crate) place: Place,
     pub(crate) condition: Condition,
     pub(crate) accepts: Vec<Glob>,
     pub(crate) effect: Effect,
@@ -59,7 +60,7 @@ pub(crate) struct CompiledRule {
 }
 
 /// What something demands. What it does not say, it leaves to others.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Effect {
     pub(crate) risk: Option<Risk>,
     pub(crate) tier: Option<Tier>,
@@ -109,6 +110,12 @@ impl Policy {
     #[must_use]
     pub fn assessor(&self) -> &Assessor {
         &self.assessor
+    }
+
+    /// How many rules it has, the tools that it names included.
+    #[must_use]
+    pub fn rule_count(&self) -> usize {
+        self.rules.len()
     }
 
     /// What it says about the house as a whole.
@@ -304,9 +311,18 @@ impl Draft {
         let id = format!("tools.{tool}");
         self.claim_id(source, &id, demand)?;
         let matches = Match { tool: OneOrMany::One(Glob::new(tool)), ..Match::default() };
+        let matches = Spanned::new(matches, demand.referenced, demand.defined);
         let condition = Condition::compile(source, Some(&matches), None)?;
         let effect = effect(source, demand)?;
-        self.rules.push(CompiledRule { id, condition, accepts: Vec::new(), effect, windows: Vec::new() });
+        let place = source.place(demand.referenced);
+        self.rules.push(CompiledRule {
+            id,
+            place,
+            condition,
+            accepts: Vec::new(),
+            effect,
+            windows: Vec::new(),
+        });
         Ok(())
     }
 
@@ -314,11 +330,11 @@ impl Draft {
         let written = &rule.value;
         check_id(source, &written.id)?;
         self.claim_id(source, &written.id.value, &written.id)?;
-        let matches = written.matches.as_ref().map(|matches| &matches.value);
+        let matches = written.matches.as_ref();
         let condition = Condition::compile(source, matches, written.when.as_ref())?;
         for name in condition.window_names() {
             let problem = format!("there is no window {name:?}");
-            let place = matches.and_then(|matches| matches.window.get(name));
+            let place = matches.and_then(|matches| matches.value.window.get(name));
             let error = place.map_or_else(
                 || source.error_at(rule, problem.as_str()),
                 |test| source.error_at(test, problem.as_str()),
@@ -358,6 +374,7 @@ impl Draft {
         let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
         self.rules.push(CompiledRule {
             id: written.id.value.clone(),
+            place: source.place(written.id.referenced),
             condition,
             accepts,
             effect,
@@ -433,11 +450,10 @@ impl Draft {
 
 /// The condition of what is counted or looked at. It cannot ask what counting shows.
 fn countable(source: &Source, matches: Option<&Spanned<Match>>) -> Result<Condition, PolicyError> {
-    let written = matches.map(|matches| &matches.value);
-    if let Some(test) = written.and_then(|written| written.window.values().next()) {
+    if let Some(test) = matches.and_then(|matches| matches.value.window.values().next()) {
         return Err(source.error_at(test, "this cannot depend on a window"));
     }
-    Condition::compile(source, written, None)
+    Condition::compile(source, matches, None)
 }
 
 fn only_once<T>(

@@ -3,14 +3,16 @@
 use banksman_core::json::Json;
 use banksman_core::{Action, Annotations, Assessment, Kind, Mode, Risk, Severity};
 use jiff::tz::TimeZone;
+use serde_saphyr::Spanned;
 
-use crate::arguments::{Answer, Argument};
+use crate::arguments::{Answer, Argument, Test};
 use crate::calendar::{LocalTime, TimeTest};
 use crate::expression::{Expression, Scene};
 use crate::facts::Facts;
 use crate::file::{Hints, Limits, Match, RiskRange};
 use crate::glob::Glob;
 use crate::load::{PolicyError, Source};
+use crate::satisfiable::hopeless;
 use crate::window::to_number;
 
 /// Everything that has to hold for a rule to match.
@@ -18,19 +20,19 @@ use crate::window::to_number;
 pub(crate) struct Condition {
     pub(crate) tool: Vec<Glob>,
     pub(crate) agent: Vec<Glob>,
-    session: Vec<Glob>,
-    server: Vec<Glob>,
-    kind: Vec<Kind>,
-    risk: Option<Vec<Risk>>,
-    finding: Vec<Glob>,
-    action_type: Vec<Glob>,
-    severity: Vec<Severity>,
-    mode: Vec<Mode>,
-    hints: Hints,
-    windows: Vec<(String, Limits)>,
-    time: Option<TimeTest>,
-    arguments: Vec<Argument>,
-    when: Option<Expression>,
+    pub(crate) session: Vec<Glob>,
+    pub(crate) server: Vec<Glob>,
+    pub(crate) kind: Vec<Kind>,
+    pub(crate) risk: Option<Vec<Risk>>,
+    pub(crate) finding: Vec<Glob>,
+    pub(crate) action_type: Vec<Glob>,
+    pub(crate) severity: Vec<Severity>,
+    pub(crate) mode: Vec<Mode>,
+    pub(crate) hints: Hints,
+    pub(crate) windows: Vec<(String, Limits)>,
+    pub(crate) time: Option<TimeTest>,
+    pub(crate) arguments: Vec<Argument>,
+    pub(crate) when: Option<Expression>,
 }
 
 /// An action and everything that conditions ask about it.
@@ -63,22 +65,34 @@ impl<'a> Question<'a> {
 impl Condition {
     pub(crate) fn compile(
         source: &Source,
-        written: Option<&Match>,
-        when: Option<&serde_saphyr::Spanned<String>>,
+        written: Option<&Spanned<Match>>,
+        when: Option<&Spanned<String>>,
     ) -> Result<Self, PolicyError> {
         let when = when
             .map(|text| Expression::compile(&text.value).map_err(|problem| source.error_at(text, problem)))
             .transpose()?;
         let Some(written) = written else { return Ok(Self { when, ..Self::default() }) };
-        let mut arguments = Vec::with_capacity(written.args.len());
+        let (written, at) = (&written.value, written.referenced);
+        let mut arguments: Vec<Argument> = Vec::with_capacity(written.args.len());
         for (path, test) in &written.args {
             let argument = Argument::compile(path, &test.value)
                 .map_err(|problem| source.error_at(test, format!("{path}: {problem}")))?;
+            // `amount` and `/amount` are one argument in two spellings.
+            let others = arguments.iter().filter(|other| other.path == argument.path);
+            let together: Vec<&Test> = others.flat_map(|other| &other.tests).chain(&argument.tests).collect();
+            if let Some(why) = hopeless(&together) {
+                return Err(source.error_at(test, format!("{path}: can never match: {why}")));
+            }
             arguments.push(argument);
         }
         for (name, limits) in &written.window {
             if limits.value == Limits::default() {
                 return Err(source.error_at(limits, format!("{name}: give gt, gte, lt or lte")));
+            }
+            if limits.value.is_contradiction() {
+                return Err(
+                    source.error_at(limits, format!("{name}: can never match: no number is within that"))
+                );
             }
         }
         if let Some(time) = &written.time
@@ -100,7 +114,7 @@ impl Condition {
                 .as_ref()
                 .map(RiskRange::risks)
                 .transpose()
-                .map_err(|problem| source.error(serde_saphyr::Location::UNKNOWN, problem))?,
+                .map_err(|problem| source.error(at, problem))?,
             finding: written.finding.as_slice().to_vec(),
             action_type: written.action_type.as_slice().to_vec(),
             severity: written.severity.as_slice().iter().map(|name| name.0).collect(),
@@ -192,6 +206,7 @@ impl Limits {
 impl RiskRange {
     fn risks(&self) -> Result<Vec<Risk>, String> {
         let text = match self {
+            Self::Some(risks) if risks.is_empty() => return Err("can never match: no risk is listed".into()),
             Self::Some(risks) => return Ok(risks.clone()),
             Self::Written(text) => text.trim(),
         };

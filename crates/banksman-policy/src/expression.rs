@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::arguments::Answer;
 use crate::calendar::LocalTime;
 use crate::facts::Facts;
+use crate::free::free_names;
 
 /// The names that an expression can use.
 const VARIABLES: &[&str] = &["action", "args", "assessment", "agent", "facts", "now"];
@@ -17,6 +18,13 @@ const VARIABLES: &[&str] = &["action", "args", "assessment", "agent", "facts", "
 pub(crate) struct Expression {
     text: String,
     program: Program,
+}
+
+/// Two expressions with the same words say the same.
+impl PartialEq for Expression {
+    fn eq(&self, other: &Self) -> bool {
+        self.text == other.text
+    }
 }
 
 /// What is true around a proposal, as expressions see it.
@@ -34,11 +42,20 @@ impl Expression {
     /// Compiles an expression; the error says what is wrong with it.
     pub(crate) fn compile(text: &str) -> Result<Self, String> {
         let program = Program::compile(text).map_err(|error| format!("bad expression: {error}"))?;
-        let references = program.references();
-        if let Some(unknown) = references.variables().into_iter().find(|name| !VARIABLES.contains(name)) {
+        let names = free_names(program.expression());
+        if let Some(unknown) = names.iter().find(|name| !VARIABLES.contains(name)) {
             return Err(format!("there is no {unknown:?}: an expression knows {}", VARIABLES.join(", ")));
         }
-        Ok(Self { text: text.to_owned(), program })
+        if names.is_empty() {
+            // It asks about nothing, so what it says now it will always say.
+            match program.execute(&Context::default()) {
+                Ok(Value::Bool(true)) => {}
+                Ok(Value::Bool(false)) => return Err("can never match: the expression is never true".into()),
+                Ok(_) => return Err("the expression says neither true nor false".into()),
+                Err(error) => return Err(format!("the expression always fails: {error}")),
+            }
+        }
+        Ok(Self { text: text.trim().to_owned(), program })
     }
 
     /// Whether a name stands in it as a word.

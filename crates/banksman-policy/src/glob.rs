@@ -2,12 +2,13 @@
 
 use std::fmt;
 
-use banksman_core::fits_wildcard;
+use banksman_core::{fits_wildcard, wildcard_covers};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer};
 
 /// A name in which `*` stands for any number of characters and `?` for one.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Glob(Box<str>);
+#[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
+pub struct Glob(#[schemars(length(min = 1))] Box<str>);
 
 impl Glob {
     /// A pattern from its text.
@@ -19,6 +20,12 @@ impl Glob {
     #[must_use]
     pub fn exact(&self) -> Option<&str> {
         (!self.0.contains(['*', '?'])).then_some(&*self.0)
+    }
+
+    /// Whether every name fits.
+    #[must_use]
+    pub fn is_everything(&self) -> bool {
+        self.0.chars().all(|c| c == '*')
     }
 
     /// What comes before the first wildcard.
@@ -33,10 +40,10 @@ impl Glob {
         fits_wildcard(&self.0, name)
     }
 
-    /// Whether every name that fits `other` fits this one too, as far as that can be told simply.
+    /// Whether every name that fits `other` surely fits this one too. Some that do are not seen.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
-        &*self.0 == "*" || self == other || other.exact().is_some_and(|name| self.fits(name))
+        wildcard_covers(&self.0, &other.0)
     }
 }
 
@@ -69,6 +76,20 @@ mod tests {
         }
         for (glob, name) in [("a*", "ba"), ("a?c", "ac"), ("a*c", "ab"), ("abc", "abcd"), ("*a", "b")] {
             assert!(!Glob::new(glob).fits(name), "{glob} {name}");
+        }
+    }
+
+    #[test]
+    fn one_pattern_covers_another_only_if_all_its_names_fit() {
+        for (glob, other) in
+            [("*", "a*"), ("a*", "ab*"), ("a?c", "abc"), ("a?", "a?"), ("*a*", "?a*b"), ("a*c", "a*b*c")]
+        {
+            assert!(Glob::new(glob).covers(&Glob::new(other)), "{glob} {other}");
+        }
+        for (glob, other) in
+            [("a?", "a*"), ("ab*", "a*"), ("a?c", "a*c"), ("?", "*"), ("*b", "*"), ("\u{10FFFF}", "*")]
+        {
+            assert!(!Glob::new(glob).covers(&Glob::new(other)), "{glob} {other}");
         }
     }
 

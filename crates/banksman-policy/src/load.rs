@@ -92,9 +92,13 @@ impl Source {
     }
 
     pub(crate) fn error(&self, at: Location, problem: impl Into<String>) -> PolicyError {
-        let place = Place { file: self.name.clone(), line: at.line().max(1), column: at.column().max(1) };
+        let place = self.place(at);
         let snippet = self.snippet(&place);
         PolicyError { place, problem: problem.into(), snippet }
+    }
+
+    pub(crate) fn place(&self, at: Location) -> Place {
+        Place { file: self.name.clone(), line: at.line().max(1), column: at.column().max(1) }
     }
 
     pub(crate) fn error_at<T>(&self, spanned: &Spanned<T>, problem: impl Into<String>) -> PolicyError {
@@ -103,7 +107,7 @@ impl Source {
 
     /// The line of a place with a caret under it. A policy is the operator's own text, but it is shown on terminals
     /// and in logs all the same: what is not printable becomes a dot.
-    fn snippet(&self, place: &Place) -> String {
+    pub(crate) fn snippet(&self, place: &Place) -> String {
         let index = usize::try_from(place.line.saturating_sub(1)).unwrap_or(usize::MAX);
         let Some(line) = self.text.lines().nth(index) else { return String::new() };
         let shown: String = line.chars().take(160).map(|c| if c.is_control() { '.' } else { c }).collect();

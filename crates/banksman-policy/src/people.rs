@@ -1,9 +1,11 @@
 //! What a policy says about people: chains, remembering, who changes the mode, who works alone.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
 use banksman_core::{Escalation, EscalationStep, Mode, RememberLimits, RememberScope, Tier};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
@@ -15,8 +17,9 @@ use crate::load::{PolicyError, Source};
 const MAX_STEPS: usize = 16;
 
 /// A step of a chain, as it is written: `{after: 10m, notify: again}` or `{after: 30m, hand_to: finance-lead}`.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "EscalationStep")]
 pub struct WrittenStep {
     /// How long after the hold began.
     pub after: Seconds,
@@ -29,7 +32,7 @@ pub struct WrittenStep {
 }
 
 /// `again`
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Again {
     /// Once more.
@@ -46,15 +49,34 @@ pub enum AllowRemember {
 }
 
 /// The bounds as they are written; what is left out is as `true` has it.
-#[derive(Deserialize)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(rename = "RememberBounds")]
 struct WrittenLimits {
+    /// How long.
     #[serde(default, rename = "for")]
     lasts: Option<Seconds>,
+    /// How narrowly.
     #[serde(default)]
+    #[schemars(length(min = 1))]
     scopes: Option<Vec<RememberScope>>,
+    /// How often.
     #[serde(default)]
+    #[schemars(range(min = 1))]
     uses: Option<u32>,
+}
+
+impl JsonSchema for AllowRemember {
+    fn schema_name() -> Cow<'static, str> {
+        "AllowRemember".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Whether, and how far, an approval may be remembered.",
+            "anyOf": [{"type": "boolean"}, generator.subschema_for::<WrittenLimits>()],
+        })
+    }
 }
 
 /// By hand, because an untagged enum would not say which key it did not know.
@@ -92,7 +114,7 @@ impl<'de> Deserialize<'de> for AllowRemember {
 }
 
 /// Whether what policy demands is enforced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
     /// It is.
@@ -102,17 +124,19 @@ pub enum Enforcement {
 }
 
 /// Who may change the operating mode, and when it falls back by itself.
-#[derive(Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[schemars(rename = "Modes")]
 pub struct WrittenModes {
     /// Who may change to a mode; administrators, where nothing is said.
+    #[schemars(schema_with = "crate::file::keyed::<ModeName, ModeGate>")]
     pub change_to: BTreeMap<ModeName, ModeGate>,
     /// When production falls back to shadow.
     pub fallback: Option<Fallback>,
 }
 
 /// Who may change to a mode.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ModeGate {
     /// People of any of these roles, instead of administrators.
@@ -122,7 +146,7 @@ pub struct ModeGate {
 }
 
 /// When production falls back to shadow: so many actions failed, or ended unknown, within so long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Fallback {
     /// How many.

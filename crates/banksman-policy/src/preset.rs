@@ -1,11 +1,12 @@
 //! Ready-made stances: RLM Code's six approval policies and Tinman's four approval modes.
 
 use banksman_core::{Risk, Tier};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ready-made stance. None of them lets a block through, and none is milder than having none, except that
 /// `auto_approve` answers in a person's place what would have been held.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Preset {
     /// Whatever would be held is approved at once, on the record.

@@ -1,5 +1,8 @@
 //! Time spans as people write them.
 
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
 /// A time span in seconds, written as `90`, `90s`, `15m`, `1h` or `7d`.
@@ -8,6 +11,23 @@ pub struct Seconds(pub u64);
 
 /// Longer is a mistake: nobody decides after a year.
 const LONGEST: u64 = 366 * 86_400;
+
+impl JsonSchema for Seconds {
+    fn schema_name() -> Cow<'static, str> {
+        "Seconds".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "A time span from 1s to 366d: seconds, or a number with s, m, h or d.",
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": LONGEST},
+                {"type": "string", "pattern": "^[0-9]+[smhd]?$"},
+            ],
+            "examples": ["90s", "15m", "1h", "7d"],
+        })
+    }
+}
 
 impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -27,7 +47,7 @@ impl<'de> Deserialize<'de> for Seconds {
     }
 }
 
-fn parse(text: &str) -> Option<u64> {
+pub(crate) fn parse(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match text.get(digits.len()..)? {
         "" | "s" => 1,

@@ -4,6 +4,7 @@
 //! which the strictest wins, and its words are untrusted like the agent's own, which it has read.
 
 use banksman_core::{Action, Assessment, Tier, Verdict};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::arguments::Answer;
@@ -36,7 +37,7 @@ pub enum Means {
 }
 
 /// Where a question is posted to.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Webhook {
     /// The address.
@@ -47,7 +48,7 @@ pub struct Webhook {
 }
 
 /// A model to ask.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Model {
     /// The address up to `/v1`.

@@ -26,6 +26,8 @@ pub struct CaseQuery {
     pub after: Option<ActionId>,
     /// In which order, by age.
     pub order: Order,
+    /// Whether what people should look at soonest comes before that, by its priority. Of what is pending only.
+    pub urgent_first: bool,
     /// How many at the most.
     pub limit: usize,
 }
@@ -41,6 +43,7 @@ impl CaseQuery {
             agent: None,
             after: None,
             order: Order::Descending,
+            urgent_first: false,
             limit,
         }
     }
@@ -49,6 +52,12 @@ impl CaseQuery {
     #[must_use]
     pub fn pending(limit: usize) -> Self {
         Self { status: Some(Status::Pending), order: Order::Ascending, ..Self::newest(limit) }
+    }
+
+    /// The first page of what waits for people, the most urgent first.
+    #[must_use]
+    pub fn urgent(limit: usize) -> Self {
+        Self { urgent_first: true, ..Self::pending(limit) }
     }
 }
 

@@ -64,7 +64,7 @@ pub(crate) enum Command {
     /// List what is judged, and by which examples
     #[command(after_help = HELP)]
     Rules(rules::Args),
-    /// Check, explain and test a policy, without a server
+    /// Write, check, test and compare policies, and try them on history
     #[command(after_help = HELP)]
     Policy(policy::Args),
     /// List what waits for a decision

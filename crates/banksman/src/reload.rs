@@ -54,16 +54,19 @@ impl Follower {
         let policy = match read {
             Ok(Ok(policy)) => policy,
             Ok(Err(error)) => {
+                engine.refuse_policy(&format!("{error:#}"));
                 tracing::error!("the changed policy is not used, the old one stays in force: {error:#}");
                 return;
             }
             Err(error) => {
+                engine.refuse_policy(&error.to_string());
                 tracing::error!("the changed policy could not be read, the old one stays in force: {error}");
                 return;
             }
         };
         let digest = policy.digest();
         if digest == self.loaded {
+            engine.confirm_policy();
             if asked {
                 tracing::info!(%digest, "the policy is unchanged");
             }
@@ -77,6 +80,7 @@ impl Follower {
             Err(error) => {
                 // Not recorded, so not in force; the next look tries again.
                 self.seen.clear();
+                engine.refuse_policy(&format!("it could not be recorded: {error}"));
                 tracing::error!(
                     "the changed policy could not be recorded, the old one stays in force: {error}"
                 );

@@ -13,6 +13,7 @@ pub use read::ActionError;
 /// How the arguments of an action are to be understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Kind {
     /// A named tool with structured arguments.
@@ -40,6 +41,7 @@ named!(Kind, "kind", "tool, shell, python, javascript, sql, http, file", {
 /// How bad the agent itself expects a failure to be (Tinman's scale). It may raise what policy demands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[expect(missing_docs, reason = "the scale is its own documentation")]
 pub enum Severity {
     S0,

@@ -20,6 +20,7 @@ pub struct RememberLimits {
 /// A way in which a grant may reach beyond the one call in the one session that was reviewed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum RememberScope {
     /// Exactly the reviewed call.

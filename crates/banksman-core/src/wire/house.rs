@@ -244,6 +244,34 @@ pub struct ModeView {
     pub solo_operator: Option<String>,
 }
 
+/// `GET /v1/policy`: which policy is in force.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct PolicyView {
+    /// The digest of its text, as the audit log has it.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
+    pub digest: Digest,
+    /// Where it was read from.
+    pub source: String,
+    /// Since when it is in force.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub loaded_at: Timestamp,
+    /// The newest text, if it could not be used: then this policy is in force although another was wanted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refused: Option<RefusedPolicyView>,
+}
+
+/// A changed policy that could not be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RefusedPolicyView {
+    /// When it was tried.
+    #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
+    pub at: Timestamp,
+    /// What is wrong with it, and where.
+    pub problem: String,
+}
+
 /// A credential, without its secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]

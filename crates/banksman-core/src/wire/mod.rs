@@ -13,7 +13,7 @@ pub use action::{ActionView, ContextView, OutcomeView, ResolutionView, Resolutio
 pub use batch::{BatchDecisionRequest, BatchDecisionView, BatchView, ItemDecision, ItemResult};
 pub use house::{
     DelegationBody, DelegationView, FallbackBody, FreezeBody, FreezeView, GrantBody, GrantView, ModeBody,
-    ModeView, TokenView,
+    ModeView, PolicyView, RefusedPolicyView, TokenView,
 };
 pub use problem::{EventView, List, Page, Problem};
 pub use request::{CancelBody, ClaimBody, ClaimView, DecisionRequest, OutcomeBody, OutcomeStatus};

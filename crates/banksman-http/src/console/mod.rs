@@ -57,7 +57,7 @@ pub(crate) async fn home(State(app): State<App>, MaybeSession(session): MaybeSes
 }
 
 async fn inbox(app: &App, session: &Session, remark: Option<&str>) -> Page {
-    let waiting = app.engine.actions(CaseQuery::pending(SHOWN)).await?;
+    let waiting = app.engine.actions(CaseQuery::urgent(SHOWN)).await?;
     let total = app.engine.pending_count().await?;
     let status = if remark.is_some() { StatusCode::CONFLICT } else { StatusCode::OK };
     Ok(html(status, page::inbox(session, &waiting, total, remark)))

@@ -7,6 +7,8 @@ pub(crate) mod decisions;
 pub(crate) mod events;
 pub(crate) mod house;
 pub(crate) mod meta;
+pub(crate) mod metrics;
+pub(crate) mod policy;
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;

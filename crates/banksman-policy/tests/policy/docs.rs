@@ -2,7 +2,7 @@
 
 use banksman_policy::{Policy, Source};
 
-fn examples() -> Vec<(usize, String)> {
+pub(crate) fn examples() -> Vec<(usize, String)> {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
     let text = std::fs::read_to_string(path).unwrap();
     let mut found = Vec::new();
@@ -38,6 +38,35 @@ fn every_example_loads() {
             Policy::parse("docs/policy.md", &text).unwrap_or_else(|error| panic!("line {line}: {error}"));
         first.get_or_insert(policy);
     }
+}
+
+/// Renewed with `BANKSMAN_UPDATE=1`.
+#[test]
+fn the_reference_is_that_of_the_types() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy-reference.md");
+    let text = banksman_policy::reference();
+    if std::env::var_os("BANKSMAN_UPDATE").is_some() {
+        std::fs::write(path, &text).unwrap();
+    }
+    assert!(
+        std::fs::read_to_string(path).unwrap_or_default() == text,
+        "docs/policy-reference.md is old: BANKSMAN_UPDATE=1"
+    );
+}
+
+/// A link to a section that is not there helps nobody, and a key without a word on it neither.
+#[test]
+fn every_link_of_the_reference_leads_somewhere_and_every_key_is_explained() {
+    let text = banksman_policy::reference();
+    let sections: Vec<String> =
+        text.lines().filter_map(|line| line.strip_prefix("## ")).map(str::to_ascii_lowercase).collect();
+    for target in text.split("(#").skip(1).filter_map(|rest| rest.split(')').next()) {
+        assert!(sections.iter().any(|section| section == target), "#{target}");
+    }
+    for line in text.lines().filter(|line| line.starts_with("| `")) {
+        assert!(!line.ends_with("|  |"), "{line}");
+    }
+    assert!(sections.len() > 20, "{sections:?}");
 }
 
 #[test]

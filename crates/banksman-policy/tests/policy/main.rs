@@ -6,7 +6,13 @@
     reason = "a test that cannot go on stops; helpers here are test code too"
 )]
 
+mod diff;
 mod docs;
+mod import;
 mod meaning;
 mod mistakes;
+mod remarks;
+mod replay;
+mod schema;
 mod strictness;
+mod templates;

@@ -87,6 +87,13 @@ fn expressions_see_the_action() {
 }
 
 #[test]
+fn expressions_go_through_lists() {
+    let text = "rules:\n- {id: base, match: {tool: pay}, tier: auto}\n- {id: any, match: {tool: pay}, when: 'args.items.exists(item, item > 3)', tier: block}\n";
+    assert_eq!(tier(text, "pay", r#"{"items": [1, 5]}"#), Tier::Block);
+    assert_eq!(tier(text, "pay", r#"{"items": [1, 2]}"#), Tier::Auto);
+}
+
+#[test]
 fn times_are_the_shortest_and_people_the_most() {
     let text = "defaults: {timeout: 2h}\nrules:\n- {id: a, match: {tool: x}, tier: approve, timeout: 30m, roles: [lead], allow_remember: true}\n- {id: b, match: {tool: x}, tier: approve, timeout: 10m, quorum: 2, require_reason: true}\n- {id: c, match: {tool: x}, allow_remember: false}\n";
     let verdict = judge(&policy(text), &action("x", "{}"), &found(&[])).verdict;

@@ -13,6 +13,7 @@ use crate::fact::Word;
 /// A wildcard stands for any number of characters, a hole in the text only for itself: what is not known matches
 /// nothing but a wildcard.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(try_from = "Written", into = "Written")]
 pub enum TextPattern {
     /// Exactly this.
@@ -24,6 +25,7 @@ pub enum TextPattern {
 }
 
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Written {
     Plain(String),

@@ -14,6 +14,8 @@ use crate::path::Place;
 
 /// Rules, and what has to be known of programs to read their arguments.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ReadingRules"))]
 #[serde(deny_unknown_fields, default)]
 pub struct RuleSet {
     /// How the arguments of programs are to be read, by name; `git commit` is a subcommand of its own.
@@ -28,6 +30,8 @@ pub struct RuleSet {
 
 /// One rule: what it is about, what to think of it, and examples that prove it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ReadingRule"))]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
     /// Its name, words joined by dots: `git.push.force`.
@@ -52,6 +56,7 @@ pub struct Rule {
 
 /// Texts that prove a rule.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Examples {
     /// What kind they are, unless an example says otherwise; a shell command if nothing is said.
@@ -73,6 +78,7 @@ fn is_shell(kind: &Kind) -> bool {
 
 /// A text that proves a rule.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 pub enum Example {
     /// A text of the usual kind.
@@ -121,6 +127,7 @@ impl<'de> Deserialize<'de> for Example {
 
 /// What a rule notices: a fact of one sort that meets all the conditions given.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Clause {
     /// A program that runs.
@@ -145,6 +152,7 @@ pub enum Clause {
 /// program takes them, as the abbreviation `--forc`; `--no-force` after it takes it back. Operands are what is left of the arguments when options, their
 /// values and subcommands are taken off.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CommandPattern {
     /// One of these programs.
@@ -200,6 +208,7 @@ pub struct CommandPattern {
 
 /// A function that is called.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CallPattern {
     /// Only in this language.
@@ -220,6 +229,7 @@ pub struct CallPattern {
 
 /// A SQL statement.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct StatementPattern {
     /// One of these verbs: `delete`, `drop *`.
@@ -237,6 +247,7 @@ pub struct StatementPattern {
 
 /// A path that is used.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct PathPattern {
     /// One of these uses; any if none is given.
@@ -255,6 +266,7 @@ pub struct PathPattern {
 
 /// A URL or host that is talked to.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct UrlPattern {
     /// One of these directions; any if none is given.
@@ -285,6 +297,7 @@ pub struct UrlPattern {
 
 /// A tool that is called.
 #[derive(Debug, Clone, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ToolPattern {
     /// A name that one of these knows.
@@ -303,6 +316,7 @@ pub struct ToolPattern {
 
 /// How the arguments of a program are to be read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ProgramSpec {
     /// Options that take a value as the next argument: `-C`, `--git-dir`.
@@ -351,6 +365,7 @@ fn is_default(style: &OptionStyle) -> bool {
 
 /// How options are spelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum OptionStyle {
     /// `-rf`, `--force`, and `--forc` where that is not ambiguous.
@@ -368,6 +383,7 @@ pub enum OptionStyle {
 
 /// What is done with the operands of a program, as paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Operands {
     /// All are read.

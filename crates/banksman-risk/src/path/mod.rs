@@ -17,6 +17,7 @@ pub(crate) use normal::normalise;
 
 /// A kind of place that a path can lead to. A path can be in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Place {
     /// The root of the file system, or everything right below it (`/`, `/*`, `C:\`).

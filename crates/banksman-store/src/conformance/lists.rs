@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use banksman_core::{ActionId, Case, Risk, Status, Tier};
+use banksman_core::{ActionId, Case, Risk, Status, Submission, Tier, Triage};
 
 use super::Harness;
 use super::bench::Bench;
-use super::fixture::{Proposal, advance, approve, claim, deny, hold, id, second};
+use super::fixture::{Proposal, advance, approve, claim, deny, hold, id, opening, second};
 use crate::{CaseQuery, Order, Store};
 
 /// Actions of two agents with two tools at all tiers, some of them moved on.
@@ -39,6 +39,38 @@ fn wanted(query: &CaseQuery, case: &Case) -> bool {
         && query.tier.is_none_or(|tier| case.submission.verdict.tier == tier)
         && query.tool.as_deref().is_none_or(|tool| case.submission.action.tool == tool)
         && query.agent.as_deref().is_none_or(|agent| case.agent == agent)
+}
+
+/// What is urgent comes first, and then the rest by age, page by page, without gaps or repeats.
+pub async fn the_most_urgent_come_first<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    for number in 0..20 {
+        let mut transition = Proposal::number(number).open();
+        let priority = [None, Some(0), Some(10), Some(90)][usize::try_from(number).unwrap() % 4];
+        let mut submission = Submission::clone(&transition.case.submission);
+        submission.assessment.triage = Some(Triage { priority, ..Triage::default() });
+        transition.case.submission = Arc::new(submission);
+        bench.store().commit(opening(transition)).await.unwrap();
+    }
+    let mut expected: Vec<u64> = (0..20).collect();
+    expected.sort_by_key(|number| {
+        (std::cmp::Reverse([0, 0, 10, 90][usize::try_from(*number).unwrap() % 4]), *number)
+    });
+    let expected: Vec<ActionId> = expected.into_iter().map(id).collect();
+    for page in [1, 3, 7, 100] {
+        let mut found = Vec::new();
+        let mut query = CaseQuery::urgent(page);
+        loop {
+            let cases = bench.store().cases(query.clone()).await.unwrap();
+            let Some(last) = cases.last() else { break };
+            query.after = Some(last.id);
+            found.extend(cases.iter().map(|case| case.id));
+        }
+        assert_eq!(found, expected, "pages of {page}");
+    }
+    let tool = CaseQuery { tool: Some("nothing of the kind".into()), ..CaseQuery::urgent(10) };
+    assert!(bench.store().cases(tool).await.unwrap().is_empty());
+    bench.finish().await;
 }
 
 /// Every combination of filters finds what it says, in both directions, without gaps or repeats between pages.

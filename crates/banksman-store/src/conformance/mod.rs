@@ -108,6 +108,7 @@ macro_rules! conformance_suite {
             }
             lists {
                 every_list_finds_what_it_says
+                the_most_urgent_come_first
                 every_status_can_be_listed
                 pages_hold_still_while_the_list_moves
                 what_is_pending_is_counted

@@ -150,6 +150,7 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         state_before: Some(json(r#"{"balance":"899.50"}"#)),
         preconditions: Some(json(r#"{"order.version":4}"#)),
         checkpoint: Some(json(r#""opaque""#)),
+        server: Some("mail".into()),
         annotations: Some(Annotations {
             read_only_hint: Some(false),
             destructive_hint: Some(true),

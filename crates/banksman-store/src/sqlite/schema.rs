@@ -10,6 +10,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0001_first.sql"),
     include_str!("migrations/0002_charges.sql"),
     include_str!("migrations/0003_people.sql"),
+    include_str!("migrations/0004_priority.sql"),
 ];
 
 /// Brings a database up to date, all or nothing.

@@ -3,12 +3,14 @@
 use std::process::ExitCode;
 
 use banksman_client::{Client, ClientError};
+use banksman_core::wire::PolicyView;
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::display::Visible;
 use crate::exit::Exit;
 use crate::folder::{self, Folder};
+use crate::span::to_the_second;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -161,5 +163,25 @@ fn server_checks(context: &Context) -> Vec<Check> {
         ),
         Err(error) => Check::bad("token", error.to_string(), "see the server's log"),
     });
+    // Only people may see the policy; an agent's token is no fault of the installation.
+    if let Ok(policy) = client.policy() {
+        checks.push(policy_in_force(&policy));
+    }
     checks
+}
+
+fn policy_in_force(policy: &PolicyView) -> Check {
+    let since = to_the_second(policy.loaded_at);
+    match &policy.refused {
+        None => Check::good("in force", format!("{} since {since}", policy.source)),
+        Some(refused) => Check::bad(
+            "in force",
+            format!(
+                "the policy of {since}, because the change of {} could not be used: {}",
+                to_the_second(refused.at),
+                refused.problem
+            ),
+            "mend the policy; the server takes it up within seconds",
+        ),
+    }
 }

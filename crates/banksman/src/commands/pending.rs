@@ -1,5 +1,6 @@
 //! `banksman pending`: what waits for a decision.
 
+use std::cmp::Reverse;
 use std::process::ExitCode;
 
 use banksman_core::ActionId;
@@ -34,8 +35,11 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 fn table(mut actions: Vec<ActionView>, too_wide: TooWide, context: &Context) -> String {
-    // What expires first comes first.
-    actions.sort_by_key(|action| (action.expires_at.is_none(), action.expires_at, action.id));
+    // What triage calls urgent comes first, and then what expires first.
+    let priority = |action: &ActionView| action.assessment.triage.as_ref().and_then(|triage| triage.priority);
+    actions.sort_by_key(|action| {
+        (Reverse(priority(action)), action.expires_at.is_none(), action.expires_at, action.id)
+    });
     let ids: Vec<ActionId> = actions.iter().map(|action| action.id).collect();
     let mut table = Table::new(vec![
         Column { heading: "ID", most: 26 },

@@ -10,6 +10,7 @@
 mod chance;
 mod installation;
 mod policy;
+mod policy_tools;
 mod raw;
 
 mod help;

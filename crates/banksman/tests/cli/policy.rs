@@ -44,6 +44,13 @@ fn a_changed_policy_is_taken_up_and_a_broken_one_is_not() {
     fs::write(&path, "version: 1\ntools: {read: {tier: maybe}}\n").unwrap();
     eventually("the broken policy is told of", || installation.log().contains("the old one stays in force"));
     assert!(installation.log().contains("policy.yaml:2:22"), "{}", installation.log());
+    let doctor = server.run(&server.first().reviewer_token, &["doctor"]);
+    assert_eq!(doctor.status.code(), Some(1), "{}", said(&doctor));
+    assert!(
+        stdout(&doctor).contains("could not be used") && stdout(&doctor).contains("policy.yaml:2:22"),
+        "{}",
+        said(&doctor)
+    );
     assert_eq!(status_of_read(), Status::Authorised);
 }
 

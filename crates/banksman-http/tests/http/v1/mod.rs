@@ -7,5 +7,6 @@ mod events;
 mod freezes;
 mod grants;
 mod mode;
+mod policy;
 mod resolutions;
 mod ws;

@@ -7,7 +7,7 @@ use rusqlite::{Connection, params_from_iter};
 use super::{File, id, second};
 use crate::sqlite::apply::{JOINABLE, PENDING_BY_AGENT};
 use crate::sqlite::meters::{DISTINCT, SUM};
-use crate::sqlite::read::{DUE, NEXT_DUE, PENDING_COUNT, cases_sql, events_sql};
+use crate::sqlite::read::{DUE, NEXT_DUE, PENDING_COUNT, Part, cases_sql, events_sql};
 use crate::{CaseQuery, EventQuery, Order};
 
 fn plan(connection: &Connection, sql: &str, values: Vec<Value>) -> String {
@@ -51,7 +51,7 @@ fn every_list_of_pending_actions_uses_an_index() {
                             order,
                             ..CaseQuery::pending(50)
                         };
-                        let (sql, values) = cases_sql(&query);
+                        let (sql, values) = cases_sql(&query, Part::All);
                         let plan = plan(&connection, &sql, values);
                         assert_indexed(&plan, &format!("{query:?}"));
                         assert!(
@@ -75,7 +75,7 @@ fn the_most_selective_filter_of_pending_actions_has_an_index_of_its_own() {
         (CaseQuery { tool: Some("refund".into()), ..pending.clone() }, "pending_by_tool"),
         (CaseQuery { agent: Some("riley".into()), ..pending }, "pending_by_agent"),
     ] {
-        let (sql, values) = cases_sql(&query);
+        let (sql, values) = cases_sql(&query, Part::All);
         let plan = plan(&connection, &sql, values);
         assert!(plan.contains(&format!("SEARCH a USING INDEX {index}")), "{query:?}\n{plan}");
     }
@@ -86,7 +86,7 @@ fn lists_of_what_is_open_use_the_index_of_statuses() {
     let (_file, connection) = empty();
     for status in [Status::Pending, Status::Authorised, Status::Executing, Status::Unknown] {
         let query = CaseQuery { status: Some(status), ..CaseQuery::newest(50) };
-        let (sql, values) = cases_sql(&query);
+        let (sql, values) = cases_sql(&query, Part::All);
         let plan = plan(&connection, &sql, values);
         assert!(plan.contains("SEARCH a USING INDEX open_by_status"), "{status}\n{plan}");
         assert_indexed(&plan, status.as_str());
@@ -97,7 +97,7 @@ fn lists_of_what_is_open_use_the_index_of_statuses() {
 fn the_newest_of_everything_come_in_the_order_of_the_table() {
     let (_file, connection) = empty();
     for after in [None, Some(id(1))] {
-        let (sql, values) = cases_sql(&CaseQuery { after, ..CaseQuery::newest(50) });
+        let (sql, values) = cases_sql(&CaseQuery { after, ..CaseQuery::newest(50) }, Part::All);
         let plan = plan(&connection, &sql, values);
         // It walks the table by its key and stops at the limit.
         assert!(!plan.contains("TEMP B-TREE"), "{plan}");
@@ -196,5 +196,17 @@ fn a_meter_reads_only_its_own_window() {
         let values = vec![Value::Blob(vec![0; 16]), Value::Integer(0), Value::Null];
         let plan = plan(&connection, sql, values);
         assert!(plan.contains("SEARCH charges USING PRIMARY KEY (meter=? AND at>?)"), "{plan}");
+    }
+}
+
+#[test]
+fn what_is_urgent_is_read_in_its_order() {
+    let (_file, connection) = empty();
+    for after in [None, Some(id(1))] {
+        let query = CaseQuery { after, ..CaseQuery::urgent(50) };
+        for part in [Part::Urgent { after_priority: after.map(|_| 7) }, Part::NotUrgent] {
+            let (sql, values) = cases_sql(&query, part);
+            assert_indexed(&plan(&connection, &sql, values), &format!("{part:?} {query:?}"));
+        }
     }
 }

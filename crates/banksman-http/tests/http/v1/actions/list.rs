@@ -23,6 +23,9 @@ async fn what_waits_comes_oldest_first_and_history_newest_first() {
     assert_eq!(ids(&list(&server, "").await), [id(&second), id(&first)]);
     assert_eq!(ids(&list(&server, "?order=asc").await), [id(&first), id(&second)]);
     assert_eq!(ids(&list(&server, "?status=pending&order=desc").await), [id(&second), id(&first)]);
+    assert_eq!(ids(&list(&server, "?status=pending&order=urgency").await), [id(&first), id(&second)]);
+    let history = server.send(Request::get("/v1/actions?order=urgency").by(&server.ann)).await;
+    history.problem(422, "invalid_request");
 }
 
 #[tokio::test]

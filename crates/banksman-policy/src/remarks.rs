@@ -1,0 +1,83 @@
+//! What is valid in a policy, and still worth a second look.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use crate::compile::{CompiledRule, Effect, Policy};
+use crate::glob::Glob;
+use crate::load::{Place, Source};
+
+/// Something that is valid, and probably not what was meant: a rule that changes nothing, a name that nothing has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// Which rule.
+    pub rule: String,
+    /// Where it is.
+    pub place: Place,
+    /// What is odd about it.
+    pub problem: String,
+}
+
+impl fmt::Display for Remark {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.problem)
+    }
+}
+
+impl Remark {
+    /// The line that it is about, with a caret, out of the policy's texts.
+    #[must_use]
+    pub fn snippet(&self, sources: &[Source]) -> String {
+        let source = sources.iter().find(|source| source.name() == self.place.file);
+        source.map(|source| source.snippet(&self.place)).unwrap_or_default()
+    }
+}
+
+impl Policy {
+    /// What is worth a second look, in the order of the rules.
+    #[must_use]
+    pub fn remarks(&self) -> Vec<Remark> {
+        let mut remarks: Vec<Remark> = Vec::new();
+        for rule in &self.rules {
+            if demands_nothing(rule) {
+                remarks.push(rule.remark("demands nothing, so it changes nothing"));
+            }
+            let named = rule.condition.finding.iter().map(|glob| ("matches", glob));
+            let named = named.chain(rule.accepts.iter().map(|glob| ("accepts", glob)));
+            for (how, glob) in named.filter(|(_, glob)| !self.finds(glob)) {
+                let problem =
+                    format!("{how} {glob}, but no rule of reading has such an id: see `banksman rules`");
+                remarks.push(rule.remark(problem));
+            }
+        }
+        for (rule, by) in self.shadowed() {
+            if !demands_nothing(rule) {
+                let problem = format!(
+                    "changes nothing: {} ({}) matches whatever it matches, and is at least as strict",
+                    by.id, by.place
+                );
+                remarks.push(rule.remark(problem));
+            }
+        }
+        let order: HashMap<&str, usize> = self.rules.iter().map(|rule| rule.id.as_str()).zip(0..).collect();
+        remarks.sort_by_key(|remark| order.get(remark.rule.as_str()).copied());
+        remarks
+    }
+
+    /// Whether reading can find something of this id.
+    fn finds(&self, glob: &Glob) -> bool {
+        self.assessor().catalogue().rules().iter().any(|rule| glob.fits(&rule.id))
+    }
+}
+
+impl CompiledRule {
+    fn remark(&self, problem: impl fmt::Display) -> Remark {
+        let problem = format!("{} {problem}", self.id);
+        Remark { rule: self.id.clone(), place: self.place.clone(), problem }
+    }
+}
+
+/// Naming a tool is a demand of its own: it ends the tool's being unknown.
+fn demands_nothing(rule: &CompiledRule) -> bool {
+    rule.accepts.is_empty() && !rule.condition.names_tools() && rule.effect == Effect::default()
+}
