@@ -32,8 +32,15 @@ pub(crate) struct KnownCredentials {
 struct LiveTokens {
     epoch: u64,
     ends: HashMap<TokenId, Option<Timestamp>>,
-    /// The roles of people, by name: one entry for each of their credentials.
-    roles: HashMap<String, Vec<(Vec<String>, Option<Timestamp>)>>,
+    /// The roles of people, by name.
+    roles: HashMap<String, Vec<HeldRoles>>,
+}
+
+/// What one credential of a person lets them approve, and until when.
+#[derive(Clone)]
+struct HeldRoles {
+    roles: Vec<String>,
+    until: Option<Timestamp>,
 }
 
 /// A credential to be issued.
@@ -207,7 +214,8 @@ impl Engine {
         for credential in credentials.into_iter().filter(|credential| credential.is_live(now)) {
             ends.insert(credential.id, credential.expires_at);
             if credential.kind.decides() {
-                roles.entry(credential.name).or_default().push((credential.roles, credential.expires_at));
+                let held = HeldRoles { roles: credential.roles, until: credential.expires_at };
+                roles.entry(credential.name).or_default().push(held);
             }
         }
         let valid = ends.contains_key(&principal.token);
@@ -239,8 +247,8 @@ impl KnownCredentials {
             .roles
             .get(name)?
             .iter()
-            .filter(|(_, end)| end.is_none_or(|end| now < end))
-            .map(|(roles, _)| roles)
+            .filter(|held| held.until.is_none_or(|end| now < end))
+            .map(|held| &held.roles)
             .peekable();
         held.peek()?;
         let mut roles: Vec<String> = held.flatten().cloned().collect();

@@ -52,30 +52,32 @@ impl Engine {
         if reason.trim().is_empty() {
             return Err(EngineError::ReasonRequired);
         }
-        let epoch = self.house().await?.epoch;
-        self.confirm(by, epoch).await?;
-        self.fall_back_to_shadow(Actor::from(by), reason, None).await.map(drop)
+        self.fall_back_to_shadow(Some(by), reason, None).await.map(drop)
     }
 
-    /// Falls back, if production is the mode; whether it did.
+    /// Falls back, if production is the mode, at the word of a person or by itself; whether it did.
     pub(crate) async fn fall_back_to_shadow(
         &self,
-        actor: Actor,
+        by: Option<&Principal>,
         reason: &str,
         because_of: Option<ActionId>,
     ) -> Result<bool, EngineError> {
         for _ in 0..100 {
             let control = self.house().await?;
+            if let Some(person) = by {
+                self.confirm(person, control.epoch).await?;
+            }
             if control.mode != Mode::Production {
                 return Ok(false);
             }
+            let actor = by.map_or(Actor::System, Actor::from);
             let now = self.clock.now();
             let (from, to) = (Mode::Production, Mode::Shadow);
             let fact = Fact::ModeChanged { from, to, reason: Some(reason.to_owned()), fallback: true };
             let commit = Commit {
                 control_epoch: Some(control.epoch),
                 control: vec![ControlChange::FallBack { from, to }],
-                events: vec![Event::general(now, actor.clone(), fact)],
+                events: vec![Event::general(now, actor, fact)],
                 notices: because_of.map(|action| fell_back(action, now)).into_iter().collect(),
                 ..Commit::default()
             };

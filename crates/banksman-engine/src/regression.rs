@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::{ActionId, Actor, Case, Status, Timestamp};
+use banksman_core::{ActionId, Case, Status, Timestamp};
 use banksman_policy::Fallback;
 use banksman_store::{EventQuery, Order};
 use tokio::sync::Mutex;
@@ -73,7 +73,7 @@ impl Engine {
         let count = recent.len();
         if count >= usize::try_from(fallback.failures).unwrap_or(usize::MAX) {
             let reason = format!("{count} actions failed within {} seconds", fallback.within.0);
-            let fell = self.fall_back_to_shadow(Actor::System, &reason, failed.or(newest)).await?;
+            let fell = self.fall_back_to_shadow(None, &reason, failed.or(newest)).await?;
             if fell {
                 // Whoever goes back to production begins with a clean slate.
                 recent.clear();

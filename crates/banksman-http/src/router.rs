@@ -1,5 +1,7 @@
 //! Every route, in one place: who may call it, what it takes, what it answers.
 
+// Long because it is a list: whoever reviews who may do what reads one file.
+
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;

@@ -228,20 +228,23 @@ impl Draft {
         let again = |what: &str| source.error_at(whole, format!("another file sets {what} already"));
         only_once(&mut self.enforcement, file.enforcement, || again("enforcement"))?;
         if let Some(name) = &file.solo_operator {
-            if name.value.trim().is_empty() {
-                return Err(source.error_at(name, "solo_operator names one person"));
+            // `true` is a text to YAML where a text is asked for, and would name nobody.
+            if ["", "true", "false", "yes", "no"].contains(&name.value.trim()) {
+                return Err(source.error_at(name, "solo_operator names one person, as their token does"));
             }
             only_once(&mut self.solo_operator, Some(name.value.clone()), || again("solo_operator"))?;
         }
-        if file.modes.fallback.is_some_and(|fallback| fallback.failures == 0) {
-            return Err(source.error_at(whole, "modes.fallback: it takes at least one failure to fall back"));
-        }
-        only_once(&mut self.fallback, file.modes.fallback, || again("modes.fallback"))?;
-        for (mode, gate) in &file.modes.change_to {
-            if gate.roles.iter().any(|role| role.trim().is_empty()) {
-                return Err(source.error_at(whole, "modes.change_to: a role has a name"));
+        if let Some(fallback) = &file.modes.fallback {
+            if fallback.value.failures == 0 {
+                return Err(source.error_at(fallback, "it takes at least one failure to fall back"));
             }
-            if self.gates.insert(*mode, gate.clone()).is_some() {
+            only_once(&mut self.fallback, Some(fallback.value), || again("modes.fallback"))?;
+        }
+        for (mode, gate) in &file.modes.change_to {
+            if gate.value.roles.iter().any(|role| role.trim().is_empty()) {
+                return Err(source.error_at(gate, "a role has a name"));
+            }
+            if self.gates.insert(*mode, gate.value.clone()).is_some() {
                 return Err(again("who may change to this mode"));
             }
         }

@@ -180,7 +180,8 @@ pub struct Rule {
     pub extra_people: u32,
     /// What happens while nobody decides.
     #[serde(default)]
-    pub escalation: Vec<WrittenStep>,
+    #[schemars(with = "Vec<WrittenStep>")]
+    pub escalation: Vec<Spanned<WrittenStep>>,
     /// How long a hold lasts.
     #[serde(default)]
     pub timeout: Option<Seconds>,
@@ -227,7 +228,8 @@ pub struct Demand {
     /// So many people more than anything else demands.
     pub extra_people: u32,
     /// What happens while nobody decides.
-    pub escalation: Vec<WrittenStep>,
+    #[schemars(with = "Vec<WrittenStep>")]
+    pub escalation: Vec<Spanned<WrittenStep>>,
     /// How long a hold lasts.
     pub timeout: Option<Seconds>,
     /// How long an authorisation lasts before it lapses.

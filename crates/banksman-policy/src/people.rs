@@ -130,9 +130,10 @@ pub enum Enforcement {
 pub struct WrittenModes {
     /// Who may change to a mode; administrators, where nothing is said.
     #[schemars(schema_with = "crate::file::keyed::<ModeName, ModeGate>")]
-    pub change_to: BTreeMap<ModeName, ModeGate>,
+    pub change_to: BTreeMap<ModeName, Spanned<ModeGate>>,
     /// When production falls back to shadow.
-    pub fallback: Option<Fallback>,
+    #[schemars(with = "Option<Fallback>")]
+    pub fallback: Option<Spanned<Fallback>>,
 }
 
 /// Who may change to a mode.
@@ -203,18 +204,16 @@ impl HousePolicy {
 /// The chain of a demand, with the roles that it hands over: those that the demand itself names.
 pub(crate) fn chain(source: &Source, demand: &Spanned<Demand>) -> Result<Vec<EscalationStep>, PolicyError> {
     let written = &demand.value;
-    let fail = |problem: &str| Err(source.error_at(demand, problem));
-    if written.escalation.is_empty() {
-        return Ok(Vec::new());
-    }
     if written.escalation.len() > MAX_STEPS {
-        return fail("a chain has at most 16 steps");
-    }
-    if written.tier.is_some_and(|tier| !matches!(tier, Tier::Approve | Tier::Escalate)) {
-        return fail("escalation goes only with tier approve or escalate: nothing else waits for people");
+        return Err(source.error_at(demand, "a chain has at most 16 steps"));
     }
     let mut chain: Vec<EscalationStep> = Vec::with_capacity(written.escalation.len());
-    for step in &written.escalation {
+    for place in &written.escalation {
+        let fail = |problem: &str| Err(source.error_at(place, problem));
+        if written.tier.is_some_and(|tier| !matches!(tier, Tier::Approve | Tier::Escalate)) {
+            return fail("escalation goes only with tier approve or escalate: nothing else waits for people");
+        }
+        let step = &place.value;
         let after_seconds = step.after.0;
         if chain.last().is_some_and(|earlier| earlier.after_seconds >= after_seconds) {
             return fail("each step of a chain comes later than the one before it");

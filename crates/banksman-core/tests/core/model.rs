@@ -9,7 +9,9 @@ mod world;
 
 use std::sync::Arc;
 
-use banksman_core::{Principal, PrincipalKind, Quorum, Submission, Tier};
+use banksman_core::{
+    Escalation, EscalationStep, Principal, PrincipalKind, Quorum, Submission, Tier, Verdict,
+};
 use stateright::{Checker, HasDiscoveries, Model};
 
 use crate::fixture::{agent, person, quorum, refund, submission, verdict};
@@ -147,6 +149,36 @@ fn edits_under_a_quorum_of_two() {
         tries: Tries::default(),
         at_once: 2,
         ends: 3,
+        freezes: 0,
+        commit: Commit::IfRevisionUnchanged,
+        shows_late_claims: false,
+    });
+}
+
+/// Nobody of the role answers in time, and another role may step in, while the one that it was meant for still decides.
+#[test]
+fn a_hold_that_is_handed_over() {
+    let chain = [
+        EscalationStep { after_seconds: 1, then: Escalation::NotifyAgain },
+        EscalationStep {
+            after_seconds: 2,
+            then: Escalation::HandTo { role: "finance".into(), instead_of: vec!["lead".into()] },
+        },
+    ];
+    let held =
+        Verdict { escalation: chain.into(), ..verdict(Tier::Approve, quorum(1, &["lead"]), [3, 2, 1]) };
+    check(House {
+        submissions: vec![submission(refund(899), held)],
+        people: vec![
+            person("ann", &["lead"]),
+            person("bob", &["finance"]),
+            person("dan", &[]),
+            owner(),
+            agent_credential(),
+        ],
+        tries: Tries { deny: true, ..Tries::default() },
+        at_once: 2,
+        ends: 5,
         freezes: 0,
         commit: Commit::IfRevisionUnchanged,
         shows_late_claims: false,

@@ -2,8 +2,8 @@
 
 use banksman_policy::{Policy, Source};
 
-pub(crate) fn examples() -> Vec<(usize, String)> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy.md");
+pub(crate) fn examples(page: &str) -> Vec<(usize, String)> {
+    let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(path).unwrap();
     let mut found = Vec::new();
     let mut inside: Option<(usize, String)> = None;
@@ -23,7 +23,7 @@ pub(crate) fn examples() -> Vec<(usize, String)> {
 
 #[test]
 fn every_example_loads() {
-    let examples = examples();
+    let examples = examples("policy.md");
     assert!(examples.len() >= 6, "the examples were not found");
     let mut first = None;
     for (line, text) in examples {
@@ -67,6 +67,15 @@ fn every_link_of_the_reference_leads_somewhere_and_every_key_is_explained() {
         assert!(!line.ends_with("|  |"), "{line}");
     }
     assert!(sections.len() > 20, "{sections:?}");
+}
+
+#[test]
+fn every_example_about_people_loads() {
+    let examples = examples("people.md");
+    assert!(examples.len() >= 6, "the examples were not found");
+    for (line, text) in examples {
+        Policy::parse("docs/people.md", &text).unwrap_or_else(|error| panic!("line {line}: {error}"));
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod docs;
 mod import;
 mod meaning;
 mod mistakes;
+mod people;
 mod remarks;
 mod replay;
 mod schema;

@@ -27,10 +27,11 @@ fn validator(document: Document) -> jsonschema::Validator {
 
 /// Every YAML document that is shown or shipped.
 fn documents() -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = crate::docs::examples()
-        .into_iter()
-        .map(|(line, text)| (format!("docs/policy.md:{line}"), text))
-        .collect();
+    let mut found: Vec<(String, String)> = Vec::new();
+    for page in ["policy.md", "people.md"] {
+        let examples = crate::docs::examples(page).into_iter();
+        found.extend(examples.map(|(line, text)| (format!("docs/{page}:{line}"), text)));
+    }
     for folder in ["examples", "crates/banksman-policy/src", "crates/banksman-policy/templates"] {
         for entry in std::fs::read_dir(format!("{ROOT}/{folder}")).into_iter().flatten() {
             let path = entry.unwrap().path();

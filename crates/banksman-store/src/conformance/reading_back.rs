@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use banksman_core::{
-    Action, Annotations, Assessment, Case, Command, Decision, Estimate, Finding, FreezeId, FreezeScope,
-    GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum, Risk, Severity, Status,
-    Submission, Tier, TokenId, Transition, Triage, Verdict, open, step,
+    Action, Annotations, Assessment, Case, Command, Decision, Escalation, EscalationStep, Estimate, Finding,
+    FreezeId, FreezeScope, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum,
+    RememberLimits, RememberScope, Risk, Severity, Status, Submission, Tier, TokenId, Transition, Triage,
+    Verdict, open, step,
 };
 
 use super::bench::Bench;
@@ -159,14 +160,32 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         }),
         timeout_seconds: Some(1_800),
     };
+    let handed_over = Escalation::HandTo { role: "director".into(), instead_of: vec!["finance".into()] };
     let verdict = Verdict {
+        tier: Tier::Escalate,
+        risk: Risk::Critical,
+        rule: "refunds.large".into(),
         matched: vec!["refunds".into(), "refunds.large".into()],
         quorum: Quorum::new(3, vec!["support".into(), "finance".into()]),
         timeout_seconds: 3_600,
         claim_within_seconds: 901,
         lease_seconds: 602,
         require_reason: true,
-        ..Verdict::new(Tier::Escalate, Risk::Critical, "refunds.large")
+        allow_remember: false,
+        remember_limits: RememberLimits {
+            max_seconds: 60,
+            scopes: vec![RememberScope::Exact, RememberScope::Tool],
+            uses: Some(7),
+        },
+        escalation: vec![
+            EscalationStep { after_seconds: 600, then: Escalation::NotifyAgain },
+            EscalationStep { after_seconds: 1_800, then: handed_over },
+        ],
+        observed: false,
+        messages: vec!["look at the amount".into()],
+        routes: vec!["finance".into()],
+        redact: vec!["card.number".into()],
+        approved_by_preset: None,
     };
     let finding = Finding {
         argument: Some("/amount".into()),

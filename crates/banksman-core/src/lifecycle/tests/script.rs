@@ -99,7 +99,7 @@ pub(super) struct Vote {
     pub(super) reason: Option<&'static str>,
     pub(super) message: Option<&'static str>,
     pub(super) remember: bool,
-    pub(super) becomes: Option<Verdict>,
+    pub(super) becomes: Option<Box<Verdict>>,
 }
 
 pub(super) fn vote(by: &'static str, decision: Decision) -> Vote {
@@ -113,7 +113,7 @@ pub(super) fn says(by: &'static str, decision: Decision) -> Ask {
 
 /// Edits the amount; what comes out is judged so.
 pub(super) fn edits(by: &'static str, becomes: Verdict) -> Ask {
-    Ask::Vote(Vote { becomes: Some(becomes), ..vote(by, Decision::Modify) })
+    Ask::Vote(Vote { becomes: Some(Box::new(becomes)), ..vote(by, Decision::Modify) })
 }
 
 pub(super) fn command(ask: Ask, case: &Case) -> Command {
@@ -131,7 +131,7 @@ pub(super) fn command(ask: Ask, case: &Case) -> Command {
                 remember: vote.remember,
             };
             match vote.becomes {
-                Some(verdict) => Command::Edit(Edit { ballot, submission: submission(49, None, verdict) }),
+                Some(verdict) => Command::Edit(Edit { ballot, submission: submission(49, None, *verdict) }),
                 None => Command::Decide(ballot),
             }
         }

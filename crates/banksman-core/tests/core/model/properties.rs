@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use banksman_core::{Case, Decision, PrincipalKind, State, Status, Tier};
+use banksman_core::{Case, Decision, Escalation, PrincipalKind, Review, State, Status, Tier};
 use stateright::{Model as _, Property};
 
 use super::House;
@@ -88,6 +88,24 @@ pub(super) fn all(house: &House) -> Vec<Property<House>> {
             world.case.version == 2 && is(world, Status::Executing)
         }));
     }
+    let steps = house.submissions[0].verdict.escalation.len();
+    if steps > 0 {
+        all.push(always("no step of a chain is taken twice, or early", |house, world| {
+            let State::Pending { chain, .. } = &world.case.state else { return true };
+            let due = house.submissions[0].verdict.escalation.iter().filter(|step| {
+                world.case.created_at.after(std::time::Duration::from_secs(step.after_seconds)) <= world.now()
+            });
+            chain.taken as usize <= due.count()
+        }));
+        all.push(sometimes("someone steps in", |_, world| {
+            world.case.reviews.iter().any(|review| review.by == "bob" && !review.acting.is_empty())
+        }));
+        all.push(sometimes("the one it was meant for decides after all", |_, world| {
+            world.case.reviews.iter().any(|review| {
+                review.by == "ann" && review.decision.approves() && review.at > world.case.created_at
+            })
+        }));
+    }
     let demand = |index: usize| house.submissions[index].verdict.tier;
     if (1..house.submissions.len()).any(|index| demand(index) > demand(0)) {
         all.push(sometimes("an edit that demands more is held again", |_, world| {
@@ -150,11 +168,28 @@ fn enough_people(case: &Case) -> bool {
     let approvals = case.reviews.iter().filter(|review| {
         review.version == case.version && matches!(review.decision, Decision::Approve | Decision::Modify)
     });
+    let standing: Vec<(&str, Vec<String>)> =
+        approvals.map(|review| (review.by.as_str(), roles_at_the_time(case, review))).collect();
     let people: Vec<(&str, &[String])> =
-        approvals.map(|review| (review.by.as_str(), review.roles.as_slice())).collect();
+        standing.iter().map(|(name, roles)| (*name, roles.as_slice())).collect();
     let names: BTreeSet<&str> = people.iter().map(|(name, _)| *name).collect();
     let quorum = &case.submission.verdict.quorum;
     names.len() == people.len() && names.len() >= quorum.count() as usize && seats(quorum.roles(), &people)
+}
+
+/// Their own roles, and those that they could take by then: worked out from the chain and the clock alone.
+fn roles_at_the_time(case: &Case, review: &Review) -> Vec<String> {
+    let mut roles = review.roles.clone();
+    for step in &case.submission.verdict.escalation {
+        let taken = review.at >= case.created_at.after(std::time::Duration::from_secs(step.after_seconds));
+        match &step.then {
+            Escalation::HandTo { role, instead_of } if taken && review.roles.contains(role) => {
+                roles.extend(instead_of.iter().cloned());
+            }
+            Escalation::HandTo { .. } | Escalation::NotifyAgain => {}
+        }
+    }
+    roles
 }
 
 /// What was blocked, denied, expired, cancelled, lapsed or revoked is nothing else afterwards; an unknown outcome

@@ -113,3 +113,23 @@ async fn a_grant_that_makes_no_sense_is_refused() {
     let wrong = Request::delete("/v1/grants/frz_01J9ZKQ7V8Y3F5T2M6N4P0R1SB").by(&server.ann);
     server.send(wrong).await.problem(404, "not_found");
 }
+
+#[tokio::test]
+async fn a_grant_can_be_for_arguments_of_a_kind_and_for_so_many_calls() {
+    let server = Server::start().await;
+    let body = json!({
+        "agent": "riley", "tool": "run_tests", "args": {"path": "tests/*"}, "uses": 2, "expires_in_seconds": 60,
+    });
+    let granted = grant(&server, body).await.ok(201);
+    assert_eq!((&granted["match"], &granted["uses_left"]), (&json!("args"), &json!(2)));
+    let run = |args: Value| status(&server, "run_tests", json!({"args": args}));
+    assert_eq!(run(json!({"path": "src/a"})).await, "pending");
+    assert_eq!(run(json!({"path": "tests/a", "force": true})).await, "pending");
+    assert_eq!(run(json!({"path": "tests/a"})).await, "authorised");
+    assert_eq!(grants(&server).await[0]["uses_left"], 1);
+    assert_eq!(run(json!({"path": "tests/b"})).await, "authorised");
+    assert_eq!(run(json!({"path": "tests/c"})).await, "pending");
+    assert_eq!(grants(&server).await, Vec::<Value>::new());
+    let own = json!({"agent": "riley", "tool": "run_tests", "expires_in_seconds": 60});
+    server.send(Request::post("/v1/grants", &own).by(&server.olga)).await.problem(422, "invalid_request");
+}

@@ -3,6 +3,7 @@
 mod actions;
 mod audit;
 mod batches;
+mod delegations;
 mod events;
 mod freezes;
 mod grants;
