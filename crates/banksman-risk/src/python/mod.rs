@@ -44,6 +44,9 @@ impl Dialect for Python {
     }
 
     fn lower(&self, inspection: &mut Inspection<'_>, text: &str, origin: Origin) -> Vec<Statement> {
+        if let Some(folded) = prepare::fold(text) {
+            return self.lower(inspection, &folded, origin.derived(0..text.len()));
+        }
         let parsed = parser::parse(text, origin);
         if !parsed.has_errors {
             return parsed.state(inspection);

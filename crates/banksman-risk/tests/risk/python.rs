@@ -10,6 +10,8 @@ fn assess(code: &str) -> Assessment {
 /// Ways to write `rm -rf /` or the like.
 const DESTRUCTIVE: &[&str] = &[
     "import os as o\no.system('rm -rf /')",
+    "import ｏｓ\nｏｓ.𝓼ystem('rm -rf /')",
+    "    import 𝕠s\n    os.ſystem('rm -rf /')",
     "from os import system as s; s(' '.join(['rm', '-rf', '/']))",
     "from os import *\nsystem('rm -rf /')",
     "f = __import__('os').system\nf('rm -rf /')",
