@@ -74,7 +74,7 @@ async fn no_action_is_stored_in_a_state_that_it_cannot_be_in() {
     refused(
         &connection,
         "INSERT INTO actions SELECT x'01', agent, owner, tool, tier, status, digest, version, revision, batch,
-         created_at, wake_at, 0, claimed_at, reviews, state FROM actions WHERE status = 'pending'",
+         created_at, wake_at, 0, claimed_at, reviews, state, priority FROM actions WHERE status = 'pending'",
     );
 }
 
