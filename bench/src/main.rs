@@ -1,8 +1,9 @@
 //! Banksman's policy beside cedar-policy: the same rules, the same questions, the same answers, in one run.
 //!
-//! Half of the rules let a tool through, half of them forbid it beyond an amount. Each question is put to both, one
-//! after the other, so that whatever else the machine does falls on both. Cedar's requests are made beforehand; our
-//! side parses the arguments of each action anew, because a server would.
+//! Half of the rules let a tool through, half of them forbid it beyond an amount. Rounds of one side and of the other
+//! take turns, so that whatever else the machine does falls on both, and each round is long enough to have the caches
+//! to itself. Cedar's requests are made beforehand; our side parses the arguments of each action anew, because a
+//! server would.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -16,6 +17,9 @@ use cedar_policy::{Authorizer, Context, Decision, Entities, PolicySet, Request};
 
 const SIZES: [usize; 4] = [10, 100, 1_000, 10_000];
 const LIMIT: u64 = 500;
+const ROUNDS: usize = 9;
+const PASSES: usize = 20;
+const QUESTIONS: u64 = 1_000;
 
 /// One question, for both.
 struct Question {
@@ -62,26 +66,37 @@ fn measure(size: usize) -> Result<Times, Box<dyn Error>> {
     let (authorizer, entities) = (Authorizer::new(), Entities::empty());
     let assessment = Assessment::of(Vec::new());
     let facts = Facts::plain("riley", Timestamp::default());
-    // Cedar asks every rule: fewer rounds do where there are many of them.
-    let rounds = (200_000 / size.max(100)).clamp(4, 400);
     let (mut ours, mut theirs, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    for round in 0..=rounds {
-        for Question { action, request } in &questions {
-            let began = Instant::now();
-            let verdict = black_box(policy.judge(black_box(action), &assessment, &facts)).verdict;
-            let mine = nanoseconds(began);
+    for round in 0..=ROUNDS {
+        let mut mine = Vec::with_capacity(questions.len() * PASSES);
+        let mut verdicts = Vec::new();
+        for _ in 0..PASSES {
+            verdicts.clear();
+            for Question { action, .. } in &questions {
+                let began = Instant::now();
+                let verdict = black_box(policy.judge(black_box(action), &assessment, &facts)).verdict;
+                mine.push(nanoseconds(began));
+                verdicts.push(verdict.tier == Tier::Auto);
+            }
+        }
+        // Cedar asks every rule: where there are many, fewer questions do.
+        let asked = (400_000 / size).clamp(40, questions.len());
+        let mut other = Vec::with_capacity(asked);
+        for (Question { action, request }, allowed) in questions.iter().zip(&verdicts).take(asked) {
             let began = Instant::now();
             let answer = black_box(authorizer.is_authorized(black_box(request), &cedar, &entities));
-            let other = nanoseconds(began);
-            if (verdict.tier == Tier::Auto) != (answer.decision() == Decision::Allow) {
+            other.push(nanoseconds(began));
+            if *allowed != (answer.decision() == Decision::Allow) {
                 return Err(format!("both disagree about {} {}", action.tool, action.args.as_str()).into());
             }
-            // The first round only warms up.
-            if round > 0 {
-                ours.push(mine);
-                theirs.push(other);
-                ratios.push(ratio(other, mine));
-            }
+        }
+        // The first round only warms up.
+        if round > 0 {
+            mine.sort_unstable();
+            other.sort_unstable();
+            ratios.push(ratio(percentile(&other, 50), percentile(&mine, 50)));
+            ours.extend(mine);
+            theirs.extend(other);
         }
     }
     ours.sort_unstable();
@@ -116,14 +131,14 @@ fn their_rules(tools: usize) -> String {
 
 /// Questions about tools all over the rules, within and beyond the limit, and about one that no rule names.
 fn questions(tools: usize) -> Result<Vec<Question>, Box<dyn Error>> {
-    (0..100u64)
+    (0..QUESTIONS)
         .map(|n| {
             let tool = match n % 10 {
                 9 => "nobody_named_it".to_owned(),
                 // A step that has no factor in common with any of the sizes visits tools in no order.
                 _ => format!("tool_{}", (n as usize * 7_919) % tools),
             };
-            let args = format!("{{\"amount\": {}, \"customer\": \"c-{n}\", \"note\": \"for order {n}\"}}", n * 10);
+            let args = format!("{{\"amount\": {}, \"customer\": \"c-{n}\", \"note\": \"for order {n}\"}}", n);
             let action = Action::bare(tool.as_str(), Kind::Tool, CanonicalJson::parse(args.as_bytes())?);
             let request = Request::new(
                 "Agent::\"riley\"".parse()?,

@@ -41,7 +41,7 @@ fn main() -> ExitCode {
             .concat(),
         ),
         ["bench", "policy"] => {
-            test::cargo(&["run", "--quiet", "--release", "--locked", "--manifest-path", "bench/Cargo.toml"])
+            test::cargo(&["run", "--quiet", "--release", "--manifest-path", "bench/Cargo.toml"])
         }
         // A benchmark of a limit that was compiled without optimisation would flatter us.
         ["bench", ..] if cfg!(debug_assertions) => test::cargo(

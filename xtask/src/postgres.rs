@@ -43,7 +43,14 @@ impl Cluster {
         }
         let data = folder.path().join("data");
         let mut initdb = as_user(user.as_ref(), &programs.join("initdb"));
-        initdb.args(["--username=banksman", "--auth=trust", "--encoding=UTF8", "--locale=C", "--no-sync", "-D"]);
+        initdb.args([
+            "--username=banksman",
+            "--auth=trust",
+            "--encoding=UTF8",
+            "--locale=C",
+            "--no-sync",
+            "-D",
+        ]);
         let output = initdb.arg(&data).current_dir(folder.path()).output()?;
         ensure!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
         let log = std::fs::File::create(folder.path().join("log"))?;
@@ -127,8 +134,13 @@ fn programs() -> anyhow::Result<PathBuf> {
     if let Some(found) = installed() {
         return Ok(found);
     }
-    ensure!(geteuid().is_root(), "PostgreSQL is needed: install the package postgresql (apt-get install postgresql)");
-    for arguments in [&["update", "-qq"][..], &["install", "-y", "-qq", "--no-install-recommends", "postgresql"]] {
+    ensure!(
+        geteuid().is_root(),
+        "PostgreSQL is needed: install the package postgresql (apt-get install postgresql)"
+    );
+    for arguments in
+        [&["update", "-qq"][..], &["install", "-y", "-qq", "--no-install-recommends", "postgresql"]]
+    {
         eprintln!("+ apt-get {}", arguments.join(" "));
         let status =
             Command::new("apt-get").args(arguments).env("DEBIAN_FRONTEND", "noninteractive").status()?;

@@ -48,8 +48,8 @@ impl ActionView {
         if self.verdict.redact.is_empty() {
             return self;
         }
-        let hide = |value: &CanonicalJson| redacted(value, &self.verdict.redact);
         self.args = redacted(&self.args, &self.verdict.redact);
+        let hide = |value: &CanonicalJson| redacted(value, &self.verdict.redact);
         self.context.state_before = self.context.state_before.as_ref().map(hide);
         self.context.preconditions = self.context.preconditions.as_ref().map(hide);
         self.context.evidence = self.context.evidence.as_ref().map(hide);

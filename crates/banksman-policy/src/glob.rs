@@ -37,7 +37,8 @@ impl Glob {
     /// Whether a name fits.
     #[must_use]
     pub fn fits(&self, name: &str) -> bool {
-        fits_wildcard(&self.0, name)
+        // Most names have no wildcard, and comparing them costs nothing.
+        self.exact().map_or_else(|| fits_wildcard(&self.0, name), |exact| exact == name)
     }
 
     /// Whether every name that fits `other` surely fits this one too. Some that do are not seen.

@@ -21,6 +21,7 @@ mod budget;
 mod calendar;
 mod compile;
 mod condition;
+mod draft;
 mod expression;
 mod free;
 mod glob;

@@ -81,7 +81,7 @@ impl Source {
 
     pub(crate) fn read_as<T: serde::de::DeserializeOwned>(&self) -> Result<T, PolicyError> {
         // The library's own snippet is left out: ours is the same for every error.
-        let options = serde_saphyr::options! { with_snippet: false };
+        let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         serde_saphyr::from_str_with_options(&self.text, options).map_err(|error| {
             let place = error.location().unwrap_or(Location::UNKNOWN);
             let message = error.to_string();

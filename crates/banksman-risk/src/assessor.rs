@@ -8,6 +8,9 @@ use crate::inspection::{Code, Inspection};
 use crate::origin::Origin;
 use crate::{Catalogue, Limits, address, path, tool};
 
+/// Bytes of a path or of a tool's name; system calls take a quarter of it.
+const LONGEST_NAME: usize = 16 * 1024;
+
 /// Reads actions and says what they could do. Cheap to clone; shared between threads.
 #[derive(Debug, Clone)]
 pub struct Assessor {
@@ -54,6 +57,10 @@ impl Assessor {
     pub fn assess_text(&self, kind: Kind, text: &str) -> Assessment {
         let mut inspection = Inspection::new(&self.catalogue, self.limits);
         match (Code::of(kind), kind) {
+            // No path and no name is so long; what is made of them is copied around as a whole.
+            (None, Kind::File | Kind::Tool) if text.len() > LONGEST_NAME => {
+                inspection.signal("input_too_long", Origin::whole(text).span(0..text.len()));
+            }
             (Some(code), _) => inspection.read(code, text, Origin::whole(text)),
             (None, Kind::Http) => address::inspect_text(&mut inspection, text),
             (None, Kind::File) => path::inspect_text(&mut inspection, text),

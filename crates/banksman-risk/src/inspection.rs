@@ -14,6 +14,7 @@ pub(crate) struct Inspection<'c> {
     catalogue: &'c Catalogue,
     limits: Limits,
     work_left: u32,
+    exhausted: bool,
     depth: u8,
     argument: Option<String>,
     hits: Vec<Hit>,
@@ -36,6 +37,7 @@ impl<'c> Inspection<'c> {
             catalogue,
             limits,
             work_left: limits.work,
+            exhausted: false,
             depth: 0,
             argument: None,
             hits: Vec::new(),
@@ -62,18 +64,35 @@ impl<'c> Inspection<'c> {
         {
             self.secrets_read = self.secrets_read.saturating_add(1);
         }
-        let catalogue = self.catalogue;
-        catalogue.judge(fact, &mut |rule| self.hit(rule, Some(span)));
+        self.judge(fact, span, Risk::None);
     }
 
     /// Something that may happen: it only counts if it would be grave.
     pub(crate) fn suspect(&mut self, fact: &Fact<'_>, span: Span) {
+        self.judge(fact, span, Risk::High);
+    }
+
+    /// Asks the catalogue, as far as work is left; asking is most of the work in texts that do much.
+    fn judge(&mut self, fact: &Fact<'_>, span: Span, least: Risk) {
+        if self.work_left == 0 {
+            return self.exhaust(span);
+        }
         let catalogue = self.catalogue;
-        catalogue.judge(fact, &mut |rule| {
-            if catalogue.rule(rule).level >= Risk::High {
+        let steps = catalogue.judge(fact, &mut |rule| {
+            if catalogue.rule(rule).level >= least {
                 self.hit(rule, Some(span));
             }
         });
+        self.work_left = self.work_left.saturating_sub(steps);
+    }
+
+    /// Nothing more is read, which makes the action high.
+    fn exhaust(&mut self, span: Span) {
+        self.work_left = 0;
+        if !std::mem::replace(&mut self.exhausted, true) {
+            let catalogue = self.catalogue;
+            catalogue.judge(&Fact::Signal("too_much_work", span), &mut |rule| self.hit(rule, Some(span)));
+        }
     }
 
     /// A signal at a place.
@@ -98,8 +117,7 @@ impl<'c> Inspection<'c> {
                 true
             }
             None => {
-                self.work_left = 0;
-                self.signal("too_much_work", at);
+                self.exhaust(at);
                 false
             }
         }
@@ -131,7 +149,7 @@ impl<'c> Inspection<'c> {
             self.signal("too_deep", span);
             return false;
         }
-        if !self.spend(1 + u32::try_from(text.len() / 64).unwrap_or(u32::MAX), span) {
+        if !self.spend(parsing(text), span) {
             return false;
         }
         self.depth += 1;
@@ -202,6 +220,16 @@ impl<'c> Inspection<'c> {
             ..Assessment::of(findings)
         }
     }
+}
+
+/// The steps that parsing a text takes; dense code takes twice as long as most.
+pub(crate) fn parsing(text: &str) -> u32 {
+    1 + steps(text.len())
+}
+
+/// So many steps, or as many as there can be.
+pub(crate) fn steps(count: usize) -> u32 {
+    u32::try_from(count).unwrap_or(u32::MAX)
 }
 
 /// What could happen, in one line.

@@ -7,7 +7,8 @@ pub struct Limits {
     pub input: usize,
     /// Languages inside languages: `bash -c "python -c '...'"` is two deep.
     pub depth: u8,
-    /// Steps of work (nodes visited, words expanded), over all texts of one action.
+    /// Steps of work over all texts of one action: bytes parsed, nodes visited, words expanded, rules asked, bytes
+    /// copied, each counted by the time that it takes. A step is about 50 ns, so that all of them are about 10 ms.
     pub work: u32,
     /// Findings kept; the worst are never dropped.
     pub findings: usize,

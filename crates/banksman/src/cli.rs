@@ -7,8 +7,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, migrate, mode, modify, pending, policy,
-    rules, serve, show, token,
+    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, migrate, mode, modify, pending,
+    policy, rules, serve, show, token,
 };
 use crate::exit::HELP;
 

@@ -237,3 +237,11 @@ fn a_window_that_was_not_read_counts_against_the_action() {
     assert_eq!(judged.verdict.tier, Tier::Approve);
     assert!(judged.set_aside.is_empty());
 }
+
+#[test]
+fn a_word_that_is_no_boolean_is_a_word() {
+    let text = "rules:\n- {id: norway, match: {tool: pay, args: {country: no, size: y}}, tier: block}\n- {id: flag, match: {tool: pay, args: {urgent: true}}, tier: escalate}\n";
+    assert_eq!(tier(text, "pay", r#"{"country": "no", "size": "y"}"#), Tier::Block);
+    assert_eq!(tier(text, "pay", r#"{"country": false, "size": true}"#), Tier::Approve);
+    assert_eq!(tier(text, "pay", r#"{"urgent": true}"#), Tier::Escalate);
+}

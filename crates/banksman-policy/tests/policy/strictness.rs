@@ -1,7 +1,9 @@
 //! Whatever is added to a policy, nothing gets milder, except by `accepts`.
 
 use banksman_core::json::CanonicalJson;
-use banksman_core::{Action, Assessment, Finding, Kind, Mode, Risk, Severity, Tier, Timestamp, Verdict};
+use banksman_core::{
+    Action, Annotations, Assessment, Finding, Kind, Mode, Risk, Severity, Tier, Timestamp, Triage, Verdict,
+};
 use banksman_policy::{Facts, Policy, Preset};
 use proptest::prelude::*;
 
@@ -91,6 +93,22 @@ fn findings() -> impl Strategy<Value = Assessment> {
     })
 }
 
+fn triage() -> impl Strategy<Value = Triage> {
+    let tier = prop::option::of(prop::sample::select(Tier::ALL));
+    let risk = prop::option::of(prop::sample::select(Risk::ALL));
+    let problem = prop::option::of(Just("it is ill".to_owned()));
+    (tier, risk, any::<bool>(), prop::option::of(any::<u8>()), problem).prop_map(
+        |(tier, risk, denied, priority, problem)| Triage {
+            tier,
+            risk,
+            denied,
+            priority,
+            rationale: None,
+            problem,
+        },
+    )
+}
+
 fn judge(text: &str, action: &Action, assessment: &Assessment, mode: Mode) -> Verdict {
     let policy = Policy::parse("p.yaml", text).unwrap_or_else(|error| panic!("{error}"));
     policy.judge(action, assessment, &Facts { mode, ..Facts::plain("riley", Timestamp::default()) }).verdict
@@ -158,5 +176,69 @@ proptest! {
         let before = judge(&text(None, &rules), &action, &assessment, Mode::Production);
         let after = judge(&text(None, &rules), &action, &assessment.with(Finding::new("b.two", level, "so")), Mode::Production);
         prop_assert!(after.tier >= before.tier);
+    }
+
+    #[test]
+    fn no_answer_of_triage_makes_it_milder(
+        rules in prop::collection::vec(rule(true), 0..4),
+        preset in prop::sample::select(&Preset::ALL[..]),
+        action in action(),
+        assessment in findings(),
+        mode in prop::sample::select(Mode::ALL),
+        answer in triage(),
+    ) {
+        let policy = text(Some(preset), &rules);
+        let before = judge(&policy, &action, &assessment, mode);
+        let triaged = Assessment { triage: Some(answer), ..assessment };
+        let after = judge(&policy, &action, &triaged, mode);
+        prop_assert!(after.tier >= before.tier);
+        prop_assert!(after.risk >= before.risk);
+        prop_assert!(after.quorum.count() >= before.quorum.count());
+    }
+
+    #[test]
+    fn no_hint_of_a_server_lets_a_block_through_or_makes_it_milder(
+        rules in prop::collection::vec(rule(true), 0..4),
+        action in action(),
+        assessment in findings(),
+        hints in prop::array::uniform4(prop::option::of(any::<bool>())),
+    ) {
+        // No rule here asks for hints: on their own they do nothing, and only a rule can make something of them.
+        let policy = text(None, &rules);
+        let before = judge(&policy, &action, &assessment, Mode::Production);
+        let [read_only_hint, destructive_hint, idempotent_hint, open_world_hint] = hints;
+        let annotations =
+            Some(Annotations { read_only_hint, destructive_hint, idempotent_hint, open_world_hint });
+        let after = judge(&policy, &Action { annotations, ..action }, &assessment, Mode::Production);
+        prop_assert!(after.tier >= before.tier);
+    }
+
+    #[test]
+    fn windows_and_budgets_never_make_it_milder(
+        rules in prop::collection::vec(rule(true), 0..4),
+        action in action(),
+        assessment in findings(),
+        shown in prop::option::of(0.0..500.0f64),
+        limit in 1.0..300.0f64,
+        at_limit in prop::sample::select(vec!["approve", "escalate", "block"]),
+    ) {
+        let plain = text(None, &rules);
+        let before = judge(&plain, &action, &assessment, Mode::Production);
+        let more = format!(
+            "windows: {{w: {{match: {{tool: pay}}, sum: args.amount, over: 1h}}}}\n\
+             budgets: {{b: {{cost_usd: {limit}, over: 1d, at_limit: {at_limit}}}}}\n"
+        );
+        let counted = plain.replace("tools:", &format!("{more}tools:"));
+        let rule = format!("- {{id: w, match: {{tool: pay, window: {{w: {{gt: {limit}}}}}}}, tier: {at_limit}}}\n");
+        let counted = if rules.is_empty() { format!("{counted}rules:\n{rule}") } else { counted + &rule };
+        let policy = Policy::parse("p.yaml", &counted).unwrap_or_else(|error| panic!("{error}\n{counted}"));
+        let facts = Facts::plain("riley", Timestamp::default());
+        let assumed = shown.into_iter().flat_map(|value| [("w".to_owned(), value), ("budgets.b".to_owned(), value)]);
+        let windows = policy.assumed_windows(&action, &assessment, &facts, &assumed.collect());
+        let after = policy.judge(&action, &assessment, &Facts { windows: &windows, ..facts }).verdict;
+        prop_assert!(after.tier >= before.tier);
+        if shown.is_some_and(|value| value > limit) && action.tool == "pay" {
+            prop_assert!(after.tier >= at_limit.parse().unwrap());
+        }
     }
 }

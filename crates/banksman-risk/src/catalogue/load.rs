@@ -7,7 +7,7 @@ use banksman_core::Kind;
 
 use super::programs::{Misdescribed, Programs};
 use super::rule::{Example, Rule, RuleSet};
-use super::{Catalogue, Clause, Index};
+use super::{Catalogue, Clause, Index, TextPattern};
 use crate::fact::SIGNALS;
 use crate::{Assessor, Limits};
 
@@ -111,6 +111,7 @@ impl Catalogue {
         let mut seen = HashSet::new();
         for rule in &set.rules {
             check(rule)?;
+            check_subcommands(rule, &programs)?;
             if !seen.insert(rule.id.as_str()) {
                 return Err(meaning(&rule.id, "there are two rules of this id"));
             }
@@ -187,6 +188,28 @@ fn check(rule: &Rule) -> Result<(), CatalogueError> {
             && !SIGNALS.iter().any(|(known, _)| known == name)
         {
             return Err(meaning(&rule.id, &format!("there is no signal {name:?}")));
+        }
+    }
+    Ok(())
+}
+
+/// A subcommand is only one if the program is known to have some; otherwise it is a word like any other.
+fn check_subcommands(rule: &Rule, programs: &Programs) -> Result<(), CatalogueError> {
+    for clause in &rule.when {
+        let Clause::Command(pattern) = clause else { continue };
+        if pattern.subcommand.is_empty() {
+            continue;
+        }
+        for name in &pattern.program {
+            if let TextPattern::Exact(name) = name
+                && programs.get(name).is_none_or(|spec| spec.subcommands == 0)
+            {
+                let problem = format!(
+                    "asks for a subcommand of {name}, but nothing says that {name} has any; \
+                     add `programs: {{{name}: {{subcommands: 1}}}}`"
+                );
+                return Err(meaning(&rule.id, &problem));
+            }
         }
     }
     Ok(())

@@ -5,55 +5,15 @@ use std::rc::Rc;
 
 use banksman_core::Span;
 
+use super::callback::{FOR_EACH, LATER, later_arguments};
 use super::dialect::CallSite;
 use super::evaluate::MAPPED;
-use super::machine::{CALLS, ENTERED, Machine, REMEMBERED, Runs, Scope, ScopeId};
+use super::machine::{CALLS, ENTERED, LIBRARY_CALL, Machine, REMEMBERED, Runs, Scope, ScopeId};
 use super::tree::{Argument, Call, Expr, Function, Name, Takes};
 use super::value::{Closure, Taint, Value, What};
 use crate::fact::{self, Fact, Word};
 
 type Named = Vec<(Rc<str>, Value)>;
-
-/// Functions that call what they are given with the arguments that follow it.
-const LATER: &[&str] = &[
-    "Thread",
-    "Process",
-    "Timer",
-    "submit",
-    "apply",
-    "apply_async",
-    "run_in_executor",
-    "to_thread",
-    "register",
-    "call_soon",
-    "call_later",
-    "start_new_thread",
-    "setTimeout",
-    "setInterval",
-    "setImmediate",
-    "nextTick",
-    "run",
-    "spawn",
-    "promisify",
-];
-/// Functions that call what they are given with each element of a list.
-const FOR_EACH: &[&str] = &[
-    "map",
-    "filter",
-    "forEach",
-    "flatMap",
-    "some",
-    "every",
-    "find",
-    "starmap",
-    "imap",
-    "imap_unordered",
-    "map_async",
-    "reduce",
-    "filterfalse",
-    "takewhile",
-    "from",
-];
 
 impl Machine<'_, '_> {
     pub(super) fn call(&mut self, call: &Call, span: Span) -> Value {
@@ -176,7 +136,10 @@ impl Machine<'_, '_> {
         keywords: Named,
         span: Span,
     ) -> Value {
-        if !self.descend(span) {
+        // Arguments are copied for each function that it may be.
+        if !self.charge_steps((args.len() + keywords.len()) * callee.alternatives().len(), span)
+            || !self.descend(span)
+        {
             return Value::UNKNOWN;
         }
         let result = callee.each(|one| self.call_one(one, receiver, args.clone(), keywords.clone(), span));
@@ -248,6 +211,7 @@ impl Machine<'_, '_> {
         for value in site.args.iter().chain(site.keywords.iter().map(|(_, value)| value)) {
             taint = taint.and(value.taint);
         }
+        self.charge_steps(LIBRARY_CALL, site.span);
         for value in
             site.receiver.iter().chain(&site.args).chain(site.keywords.iter().map(|(_, value)| value))
         {
@@ -465,14 +429,6 @@ impl Machine<'_, '_> {
             self.assign(&parameter.target, value, true);
         }
     }
-}
-
-fn later_arguments(function: &Value, taint: Taint) -> Vec<Value> {
-    let count = match &function.what {
-        What::Function(closure) => closure.function.parameters.len(),
-        _ => 1,
-    };
-    vec![Value::unknown(taint); count]
 }
 
 /// One alternative of an argument as a word.

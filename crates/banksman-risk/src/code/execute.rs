@@ -14,6 +14,9 @@ use crate::inspection::Code;
 /// Elements of a known list that a loop is followed for, one by one.
 const UNROLLED: usize = 64;
 
+/// Steps that a statement takes beside its expressions.
+const STATEMENT: usize = 2;
+
 impl Machine<'_, '_> {
     /// Follows statements one after the other.
     pub(super) fn execute(&mut self, statements: &[Statement]) {
@@ -24,7 +27,7 @@ impl Machine<'_, '_> {
             }
         }
         for statement in statements {
-            if self.exhausted {
+            if !self.charge_steps(STATEMENT, Span { start: 0, end: 0 }) {
                 return;
             }
             self.execute_one(statement);

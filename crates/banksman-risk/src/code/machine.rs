@@ -8,11 +8,16 @@ use banksman_core::Span;
 use super::dialect::Dialect;
 use super::tree::{Function, Name};
 use super::value::{Closure, Taint, Value, What};
-use crate::inspection::{Code, Inspection};
+use crate::inspection::{Code, Inspection, steps};
 use crate::origin::Origin;
 
 /// Expressions and statements inside each other, over all functions that are entered.
 pub(super) const NESTING: u16 = 160;
+/// Steps that an expression takes, those that a call of something from a library takes, and the bytes of a text that
+/// are copied in one.
+const STEPS: usize = 3;
+pub(super) const LIBRARY_CALL: usize = 20;
+const BYTES_COPIED: usize = 32;
 /// Functions that are entered from each other.
 pub(super) const CALLS: usize = 12;
 /// Results of one function that are remembered, by its arguments.
@@ -165,19 +170,21 @@ impl<'i, 'c> Machine<'i, 'c> {
         if self.exhausted {
             return false;
         }
-        if !self.inspection.spend(1, span) {
+        self.charge_steps(STEPS, span)
+    }
+
+    /// Counts so much work. `false`: there is no more to spend.
+    pub(super) fn charge_steps(&mut self, count: usize, span: Span) -> bool {
+        if !self.exhausted && count > 0 && !self.inspection.spend(steps(count), span) {
             self.exhausted = true;
-            return false;
         }
-        true
+        !self.exhausted
     }
 
     /// Counts the work of putting a text together, which is more than a step if it is long.
     pub(super) fn charge(&mut self, value: &Value, span: Span) {
         let length = value.weight();
-        if length > 1024 && !self.inspection.spend(u32::try_from(length / 256).unwrap_or(u32::MAX), span) {
-            self.exhausted = true;
-        }
+        self.charge_steps(length / BYTES_COPIED, span);
     }
 
     /// Goes one deeper, if that is not too deep.

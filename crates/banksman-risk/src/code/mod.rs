@@ -8,13 +8,15 @@
 pub(crate) mod decode;
 pub(crate) mod dialect;
 pub(crate) mod effect;
+pub(crate) mod literal;
 pub(crate) mod machine;
-pub(crate) mod parse;
+pub(crate) mod parser;
 pub(crate) mod text;
 pub(crate) mod tree;
 pub(crate) mod value;
 
 pub(crate) mod call;
+mod callback;
 mod evaluate;
 mod execute;
 pub(crate) mod sink;

@@ -1,312 +1,293 @@
-//! Lowers JavaScript's expressions.
+//! Reads JavaScript's expressions.
 
 use std::rc::Rc;
 
-use tree_sitter::Node;
-
-use super::statements::{block, class};
-use crate::code::decode::unescape;
-use crate::code::parse::{Source, children, integer};
-use crate::code::tree::{
-    self, Argument, Call, Expr, Function, Name, Operator, Parameter, Statement, Takes, Target,
-};
+use super::parser::Parser;
+use crate::code::parser::{Infix, Kind};
+use crate::code::tree::{Argument, Call, Expr, Node, Operator, Target};
 
 /// The name of the argument that a template is to the function before it.
 pub(super) const TEMPLATE: &str = "`";
 
-/// Lowers an expression.
-pub(super) fn expression(source: &mut Source<'_>, node: Node<'_>) -> tree::Node {
-    let lowered = source.nested(node, |source| lower(source, node));
-    let expr = lowered.unwrap_or_else(|| Expr::Opaque(Vec::new()));
-    source.node(node, expr)
-}
+type Level = u8;
+const LOOSEST: Level = 1;
+const POWER: Level = 12;
 
-fn child(source: &mut Source<'_>, node: Node<'_>, field: &str) -> Box<tree::Node> {
-    Box::new(match node.child_by_field_name(field) {
-        Some(child) => expression(source, child),
-        None => source.node(node, Expr::Opaque(Vec::new())),
-    })
-}
+impl Parser<'_> {
+    /// Expressions with commas between them: all happen, the last one counts.
+    pub(super) fn sequence(&mut self) -> Node {
+        let start = self.token.start;
+        let first = self.expression();
+        self.sequence_from(start, first)
+    }
 
-fn all(source: &mut Source<'_>, node: Node<'_>) -> Vec<tree::Node> {
-    children(node).into_iter().map(|child| expression(source, child)).collect()
-}
-
-fn lower(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    match node.kind() {
-        "identifier"
-        | "this"
-        | "super"
-        | "import"
-        | "shorthand_property_identifier"
-        | "property_identifier" => Expr::Name(source.text_of(node).into()),
-        "string" => Expr::Text(string(source, node).into()),
-        "template_string" => template(source, node),
-        "number" => integer(source.text_of(node)).map_or_else(|| Expr::Opaque(Vec::new()), Expr::Number),
-        "true" => Expr::Flag(true),
-        "false" => Expr::Flag(false),
-        "null" | "undefined" => Expr::Nothing,
-        "member_expression" => {
-            let name =
-                node.child_by_field_name("property").map(|name| source.text_of(name)).unwrap_or_default();
-            Expr::Member(child(source, node, "object"), name.trim_start_matches('#').into())
+    pub(super) fn sequence_from(&mut self, start: usize, first: Node) -> Node {
+        if !self.is(",") {
+            return first;
         }
-        "subscript_expression" => Expr::Index(child(source, node, "object"), child(source, node, "index")),
-        "call_expression" => call(source, node, "function"),
-        "new_expression" => call(source, node, "constructor"),
-        "binary_expression" => binary(source, node),
-        "ternary_expression" => {
-            let condition = *child(source, node, "condition");
-            let options = vec![*child(source, node, "consequence"), *child(source, node, "alternative")];
-            Expr::Sequence(vec![condition, source.node(node, Expr::Either(options))])
+        let mut parts = vec![first];
+        while self.accept(",") {
+            parts.push(self.expression());
         }
-        "yield_expression" => match children(node).into_iter().next_back() {
-            Some(inner) => Expr::Yield(Box::new(expression(source, inner))),
-            None => Expr::Nothing,
-        },
-        "parenthesized_expression" | "await_expression" | "template_substitution" => {
-            match children(node).into_iter().next() {
-                Some(inner) => expression(source, inner).expr,
-                None => Expr::Nothing,
+        self.node(start, Expr::Sequence(parts))
+    }
+
+    /// An expression without commas.
+    pub(super) fn expression(&mut self) -> Node {
+        let start = self.token.start;
+        self.nested(Self::expression_here).unwrap_or_else(|| self.unread(start))
+    }
+
+    fn expression_here(&mut self) -> Node {
+        let start = self.token.start;
+        if self.is_keyword("yield") {
+            return self.generated();
+        }
+        let left = self.unary();
+        self.expression_from(start, left)
+    }
+
+    /// `yield`, `yield x`, `yield* x`.
+    fn generated(&mut self) -> Node {
+        let start = self.token.start;
+        self.advance();
+        self.accept("*");
+        let is_over = self.lexer.broke
+            || matches!(self.token.kind, Kind::End | Kind::Stop)
+            || (self.token.kind == Kind::Mark && matches!(self.word(), ")" | "]" | "}" | "," | ";" | ":"));
+        if is_over {
+            return self.node(start, Expr::Nothing);
+        }
+        let value = self.expression();
+        self.node(start, Expr::Yield(Box::new(value)))
+    }
+
+    /// The rest of an expression whose first operand was read.
+    pub(super) fn expression_from(&mut self, start: usize, left: Node) -> Node {
+        let first = self.operation(start, left, LOOSEST);
+        if self.accept("?") {
+            let consequence = self.expression();
+            self.expect(":");
+            let alternative = self.expression();
+            let either = self.node(start, Expr::Either(vec![consequence, alternative]));
+            return self.node(start, Expr::Sequence(vec![first, either]));
+        }
+        if self.token.kind != Kind::Mark {
+            return first;
+        }
+        let operator = self.word();
+        match operator {
+            "=" => {
+                self.advance();
+                let value = self.expression();
+                self.node(start, Expr::Assign(Box::new(target(first)), Box::new(value)))
             }
-        }
-        "spread_element" => match node.named_child(0) {
-            Some(inner) => Expr::Spread(Box::new(expression(source, inner))),
-            None => Expr::Nothing,
-        },
-        "sequence_expression" => Expr::Sequence(all(source, node)),
-        "array" => Expr::List(all(source, node)),
-        "object" => object(source, node),
-        "arrow_function" | "function_expression" | "generator_function" => {
-            Expr::Function(function(source, node))
-        }
-        "class" => Expr::Class(class(source, node)),
-        "assignment_expression" => {
-            let left = node.child_by_field_name("left").map_or(Target::Nowhere, |left| target(source, left));
-            Expr::Assign(Box::new(left), child(source, node, "right"))
-        }
-        "augmented_assignment_expression" => augmented(source, node),
-        // Unary operators, comparisons, regular expressions, JSX and whatever could not be parsed.
-        _ => Expr::Opaque(all(source, node)),
-    }
-}
-
-fn augmented(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let left = node.child_by_field_name("left").map_or(Target::Nowhere, |left| target(source, left));
-    let old = *child(source, node, "left");
-    let added = *child(source, node, "right");
-    let operator = node.child_by_field_name("operator").map(|operator| source.text_of(operator));
-    let value = match operator {
-        Some("+=") => Expr::Add(vec![old, added]),
-        Some("||=" | "&&=" | "??=") => Expr::Either(vec![old, added]),
-        _ => Expr::Opaque(vec![old, added]),
-    };
-    Expr::Assign(Box::new(left), Box::new(source.node(node, value)))
-}
-
-fn call(source: &mut Source<'_>, node: Node<'_>, field: &str) -> Expr {
-    let function = *child(source, node, field);
-    let Some(list) = node.child_by_field_name("arguments") else {
-        return Expr::Call(Box::new(Call { function, args: Vec::new() }));
-    };
-    if list.kind() == "template_string" {
-        let text = expression(source, list);
-        let args = vec![Argument::Named(TEMPLATE.into(), text)];
-        return Expr::Call(Box::new(Call { function, args }));
-    }
-    let mut args = Vec::new();
-    for argument in children(list) {
-        args.push(match (argument.kind(), argument.named_child(0)) {
-            ("spread_element", Some(inner)) => Argument::Spread(expression(source, inner)),
-            _ => Argument::Plain(expression(source, argument)),
-        });
-    }
-    Expr::Call(Box::new(Call { function, args }))
-}
-
-fn operator_of<'s>(source: &Source<'s>, node: Node<'_>) -> &'s str {
-    node.child_by_field_name("operator").map(|operator| source.text_of(operator)).unwrap_or_default()
-}
-
-fn binary(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let operator = match operator_of(source, node) {
-        "+" => return Expr::Add(spine(source, node, "+")),
-        operator @ ("||" | "&&" | "??") => return Expr::Either(spine(source, node, operator)),
-        "-" => Operator::Subtract,
-        "*" => Operator::Multiply,
-        "^" => Operator::Xor,
-        _ => Operator::Other,
-    };
-    Expr::Binary(operator, child(source, node, "left"), child(source, node, "right"))
-}
-
-/// `a + b + c` as one list: such a chain leans to the left, and may be long.
-fn spine(source: &mut Source<'_>, node: Node<'_>, operator: &str) -> Vec<tree::Node> {
-    let mut operands = Vec::new();
-    let mut at = node;
-    loop {
-        if let Some(right) = at.child_by_field_name("right") {
-            operands.push(expression(source, right));
-        }
-        match at.child_by_field_name("left") {
-            Some(left) if left.kind() == "binary_expression" && operator_of(source, left) == operator => {
-                at = left
+            "+=" | "-=" | "*=" | "/=" | "%=" | "**=" | "<<=" | ">>=" | ">>>=" | "&=" | "|=" | "^="
+            | "&&=" | "||=" | "??=" => {
+                self.advance();
+                let added = self.expression();
+                let old = again(&first);
+                let value = match operator {
+                    "+=" => Expr::Add(vec![old, added]),
+                    "||=" | "&&=" | "??=" => Expr::Either(vec![old, added]),
+                    _ => Expr::Opaque(vec![old, added]),
+                };
+                let value = self.node(start, value);
+                self.node(start, Expr::Assign(Box::new(target(first)), Box::new(value)))
             }
-            Some(left) => {
-                operands.push(expression(source, left));
+            _ => first,
+        }
+    }
+
+    /// Operators that bind at least so tightly, behind their first operand.
+    fn operation(&mut self, start: usize, left: Node, least: Level) -> Node {
+        let mut left = left;
+        let mut height = 0;
+        while let Some((level, infix)) = self.infix() {
+            if level < least {
                 break;
             }
-            None => break,
+            self.advance();
+            let at = self.token.start;
+            let next = self.unary();
+            // `**` leans to the right, and each of them is a level deeper.
+            let right = if level == POWER {
+                self.nested(|parser| parser.operation(at, next, POWER)).unwrap_or_else(|| self.unread(at))
+            } else {
+                self.operation(at, next, level + 1)
+            };
+            left = match self.joined(infix, left, right, &mut height) {
+                Ok(expr) => self.node(start, expr),
+                Err(expr) => return self.node(start, expr),
+            };
         }
+        left
     }
-    operands.reverse();
-    operands
-}
 
-fn object(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let mut entries = Vec::new();
-    for member in children(node) {
-        match member.kind() {
-            "pair" => {
-                let key = member.child_by_field_name("key").map(|key| key_of(source, key));
-                entries.push((key, *child(source, member, "value")));
+    fn infix(&self) -> Option<(Level, Infix)> {
+        let other = Infix::Opaque;
+        Some(match (self.token.kind, self.word()) {
+            (Kind::Mark, "??" | "||") => (1, Infix::Either),
+            (Kind::Mark, "&&") => (2, Infix::Either),
+            (Kind::Mark, "|") => (3, other),
+            (Kind::Mark, "^") => (4, Infix::Binary(Operator::Xor)),
+            (Kind::Mark, "&") => (5, other),
+            (Kind::Mark, "==" | "!=" | "===" | "!==") => (6, other),
+            (Kind::Mark, "<" | ">" | "<=" | ">=") | (Kind::Name, "in" | "instanceof") => (7, other),
+            (Kind::Mark, "<<" | ">>" | ">>>") => (8, other),
+            (Kind::Mark, "+") => (9, Infix::Binary(Operator::Add)),
+            (Kind::Mark, "-") => (9, Infix::Binary(Operator::Subtract)),
+            (Kind::Mark, "*") => (10, Infix::Binary(Operator::Multiply)),
+            (Kind::Mark, "/" | "%") => (10, other),
+            (Kind::Mark, "**") => (POWER, other),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn unary(&mut self) -> Node {
+        let start = self.token.start;
+        match (self.token.kind, self.word()) {
+            (Kind::Mark, "!" | "-" | "+" | "~" | "++" | "--")
+            | (Kind::Name, "typeof" | "void" | "delete") => {
+                self.advance();
+                let inner = self.nested(Self::unary).unwrap_or_else(|| self.unread(start));
+                self.node(start, Expr::Opaque(vec![inner]))
             }
-            "method_definition" => {
-                let key = member.child_by_field_name("name").map(|key| key_of(source, key));
-                let function = function(source, member);
-                entries.push((key, source.node(member, Expr::Function(function))));
+            (Kind::Name, "await") if !self.next_is(&[")", ",", ";", ".", "=", "]", "=>"]) => {
+                self.advance();
+                self.leavings += 1;
+                let inner = self.nested(Self::unary).unwrap_or_else(|| self.unread(start));
+                self.node(start, inner.expr)
             }
-            "shorthand_property_identifier" => {
-                let key = source.node(member, Expr::Text(source.text_of(member).into()));
-                entries.push((Some(key), expression(source, member)));
-            }
-            _ => match member.named_child(0) {
-                Some(inner) if member.kind() == "spread_element" => {
-                    entries.push((None, expression(source, inner)))
-                }
-                _ => {}
-            },
-        }
-    }
-    Expr::Map(entries)
-}
-
-fn key_of(source: &mut Source<'_>, key: Node<'_>) -> tree::Node {
-    match (key.kind(), key.named_child(0)) {
-        ("computed_property_name", Some(inner)) => expression(source, inner),
-        _ => {
-            let text = text_of_key(source, key);
-            source.node(key, Expr::Text(text))
-        }
-    }
-}
-
-/// The name that a property is given by: as a name, a string or a number.
-pub(super) fn text_of_key(source: &Source<'_>, key: Node<'_>) -> Name {
-    match key.kind() {
-        "string" => string(source, key).into(),
-        _ => source.text_of(key).trim_start_matches('#').into(),
-    }
-}
-
-fn string(source: &Source<'_>, node: Node<'_>) -> String {
-    let text = source.text_of(node);
-    unescape(text.get(1..text.len().saturating_sub(1)).unwrap_or_default())
-}
-
-fn template(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let mut parts = Vec::new();
-    for part in children(node) {
-        match part.kind() {
-            "template_substitution" => parts.push(expression(source, part)),
             _ => {
-                let text = unescape(source.text_of(part));
-                parts.push(source.node(part, Expr::Text(text.into())));
+                let value = self.primary();
+                if !self.lexer.broke && (self.is("++") || self.is("--")) {
+                    self.advance();
+                    return self.node(start, Expr::Opaque(vec![value]));
+                }
+                value
             }
         }
     }
-    Expr::Join(parts)
+
+    /// An atom and what is done with it.
+    pub(super) fn primary(&mut self) -> Node {
+        let start = self.token.start;
+        let atom = if self.is_keyword("new") { self.construction() } else { self.atom() };
+        self.trailers(start, atom, Calls::Follow)
+    }
+
+    /// `new X(args)`, `new X`, `new a.b(args)`.
+    fn construction(&mut self) -> Node {
+        let start = self.token.start;
+        self.advance();
+        if self.accept(".") {
+            self.identifier();
+            return self.unread(start);
+        }
+        let at = self.token.start;
+        let callee = self
+            .nested(|parser| {
+                let atom = if parser.is_keyword("new") { parser.construction() } else { parser.atom() };
+                parser.trailers(at, atom, Calls::End)
+            })
+            .unwrap_or_else(|| self.unread(at));
+        let args = if self.accept("(") { self.arguments() } else { Vec::new() };
+        self.calls += 1;
+        self.node(start, Expr::Call(Box::new(Call { function: callee, args })))
+    }
+
+    fn trailers(&mut self, start: usize, atom: Node, calls: Calls) -> Node {
+        let mut node = atom;
+        let mut height = 0;
+        while self.token.kind == Kind::Mark {
+            let mark = self.word();
+            let is_call = mark == "(" || mark == "`";
+            if !matches!(mark, "." | "?." | "[" | "(" | "`") || (calls == Calls::End && is_call) {
+                break;
+            }
+            height += 1;
+            if !self.fits(height) {
+                break;
+            }
+            let expr = if mark == "`" {
+                let text = self.template();
+                let args = vec![Argument::Named(TEMPLATE.into(), text)];
+                Expr::Call(Box::new(Call { function: node, args }))
+            } else {
+                self.advance();
+                let is_optional = mark == "?.";
+                if mark == "(" || (is_optional && self.accept("(")) {
+                    self.calls += 1;
+                    let args = self.arguments();
+                    Expr::Call(Box::new(Call { function: node, args }))
+                } else if mark == "[" || (is_optional && self.accept("[")) {
+                    let key = self.sequence();
+                    self.expect("]");
+                    Expr::Index(Box::new(node), Box::new(key))
+                } else {
+                    Expr::Member(Box::new(node), self.identifier())
+                }
+            };
+            node = self.node(start, expr);
+        }
+        node
+    }
+
+    /// Arguments behind the opening bracket, with the closing one.
+    pub(super) fn arguments(&mut self) -> Vec<Argument> {
+        let mut args = Vec::new();
+        while !self.is(")") && !matches!(self.token.kind, Kind::End | Kind::Stop) {
+            args.push(if self.accept("...") {
+                Argument::Spread(self.expression())
+            } else {
+                Argument::Plain(self.expression())
+            });
+            if !self.accept(",") {
+                break;
+            }
+        }
+        self.expect(")");
+        args
+    }
 }
 
-/// Lowers a function, a method or an arrow.
-pub(super) fn function(source: &mut Source<'_>, node: Node<'_>) -> Rc<Function> {
-    let mut parameters = Vec::new();
-    if let Some(name) = node.child_by_field_name("parameter") {
-        parameters.push(Parameter { target: target(source, name), default: None, takes: Takes::One });
-    }
-    for parameter in node.child_by_field_name("parameters").map(children).unwrap_or_default() {
-        let takes = if parameter.kind() == "rest_pattern" { Takes::RestOfList } else { Takes::One };
-        let default = match parameter.kind() {
-            "assignment_pattern" => Some(*child(source, parameter, "right")),
-            _ => None,
-        };
-        let inner = match parameter.kind() {
-            "assignment_pattern" => parameter.child_by_field_name("left"),
-            "rest_pattern" => parameter.named_child(0),
-            _ => Some(parameter),
-        };
-        let target = inner.map_or(Target::Nowhere, |inner| target(source, inner));
-        parameters.push(Parameter { target, default, takes });
-    }
-    let (body, result): (Vec<Statement>, _) = match node.child_by_field_name("body") {
-        Some(body) if body.kind() == "statement_block" => (block(source, body), None),
-        Some(body) => (Vec::new(), Some(expression(source, body))),
-        None => (Vec::new(), None),
+/// Whether a bracket behind an expression calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Calls {
+    Follow,
+    /// They belong to the `new` before it.
+    End,
+}
+
+/// What is read and assigned to at once, as far as it is nothing but names.
+fn again(node: &Node) -> Node {
+    let expr = match &node.expr {
+        Expr::Name(name) => Expr::Name(Rc::clone(name)),
+        Expr::Member(object, name) => Expr::Member(Box::new(again(object)), Rc::clone(name)),
+        _ => Expr::Opaque(Vec::new()),
     };
-    Rc::new(Function { parameters, body, result, span: source.span(node) })
+    Node { span: node.span, expr }
 }
 
-/// Lowers what is assigned to.
-pub(super) fn target(source: &mut Source<'_>, node: Node<'_>) -> Target {
-    source.nested(node, |source| target_here(source, node)).unwrap_or(Target::Nowhere)
-}
-
-fn target_here(source: &mut Source<'_>, node: Node<'_>) -> Target {
-    match node.kind() {
-        "identifier" | "shorthand_property_identifier_pattern" => Target::Name(source.text_of(node).into()),
-        "member_expression" => {
-            let name =
-                node.child_by_field_name("property").map(|name| source.text_of(name)).unwrap_or_default();
-            Target::Member(*child(source, node, "object"), name.trim_start_matches('#').into())
-        }
-        "subscript_expression" => {
-            Target::Index(*child(source, node, "object"), *child(source, node, "index"))
-        }
-        "array_pattern" => {
-            Target::List(children(node).into_iter().map(|child| target(source, child)).collect())
-        }
-        "object_pattern" => {
-            Target::Map(children(node).into_iter().filter_map(|part| property(source, part)).collect())
-        }
-        "rest_pattern" => {
-            let inner = node.named_child(0).map_or(Target::Nowhere, |inner| target(source, inner));
-            Target::Rest(Box::new(inner))
-        }
-        "assignment_pattern" | "object_assignment_pattern" => {
-            let left = node.child_by_field_name("left").map_or(Target::Nowhere, |left| target(source, left));
-            Target::Default(Box::new(left), *child(source, node, "right"))
-        }
-        "parenthesized_expression" => {
-            node.named_child(0).map_or(Target::Nowhere, |inner| target(source, inner))
-        }
-        // `for (const x of list)` without its `const`.
+/// An expression as what is assigned to.
+pub(super) fn target(node: Node) -> Target {
+    match node.expr {
+        Expr::Name(name) => Target::Name(name),
+        Expr::Member(object, name) => Target::Member(*object, name),
+        Expr::Index(object, key) => Target::Index(*object, *key),
+        Expr::List(items) => Target::List(items.into_iter().map(target).collect()),
+        Expr::Map(entries) => Target::Map(
+            entries
+                .into_iter()
+                .filter_map(|(key, value)| match key?.expr {
+                    Expr::Text(name) => Some((name, target(value))),
+                    _ => None,
+                })
+                .collect(),
+        ),
+        Expr::Spread(inner) => Target::Rest(Box::new(target(*inner))),
+        Expr::Assign(inner, default) => Target::Default(inner, *default),
         _ => Target::Nowhere,
-    }
-}
-
-/// One property of a pattern: what it is called, and where it goes.
-fn property(source: &mut Source<'_>, node: Node<'_>) -> Option<(Name, Target)> {
-    match node.kind() {
-        "shorthand_property_identifier_pattern" => Some((source.text_of(node).into(), target(source, node))),
-        "pair_pattern" => {
-            let key = text_of_key(source, node.child_by_field_name("key")?);
-            let value = node.child_by_field_name("value")?;
-            Some((key, target(source, value)))
-        }
-        "object_assignment_pattern" => {
-            let name = node.child_by_field_name("left")?;
-            Some((source.text_of(name).into(), target(source, node)))
-        }
-        _ => None,
     }
 }

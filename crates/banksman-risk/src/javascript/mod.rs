@@ -1,29 +1,24 @@
 //! Reads JavaScript: Node, Deno, Bun and the browser.
 
+mod atoms;
 mod compute;
 mod expressions;
+mod lexer;
 mod library;
+mod members;
 mod names;
+mod parser;
 mod special;
 mod statements;
-
-use std::cell::RefCell;
-
-use tree_sitter::Parser;
 
 use crate::code::dialect::{CallSite, Dialect};
 use crate::code::effect::Entry;
 use crate::code::machine::Machine;
-use crate::code::parse::{self, Source};
 use crate::code::tree::Statement;
 use crate::code::value::{Thing, Value};
 use crate::fact::Language;
 use crate::inspection::Inspection;
 use crate::origin::Origin;
-
-thread_local! {
-    static PARSER: RefCell<Option<Parser>> = const { RefCell::new(None) };
-}
 
 /// States what a text would do.
 pub(crate) fn inspect(inspection: &mut Inspection<'_>, text: &str, origin: Origin) {
@@ -38,22 +33,11 @@ impl Dialect for Javascript {
     }
 
     fn lower(&self, inspection: &mut Inspection<'_>, text: &str, origin: Origin) -> Vec<Statement> {
-        let whole = origin.span(0..text.len());
-        let Some(tree) =
-            PARSER.with_borrow_mut(|slot| parse::parse(slot, tree_sitter_javascript::LANGUAGE, text))
-        else {
-            inspection.signal("too_much_work", whole);
-            return Vec::new();
-        };
-        if tree.root_node().has_error() {
-            inspection.signal("javascript_syntax", whole);
+        let parsed = parser::parse(text, origin);
+        if parsed.has_errors {
+            inspection.signal("javascript_syntax", origin.span(0..text.len()));
         }
-        let mut source = Source::new(text, origin);
-        let statements = statements::block(&mut source, tree.root_node());
-        if let Some(span) = source.too_deep {
-            inspection.signal("too_deep", span);
-        }
-        statements
+        parsed.state(inspection)
     }
 
     fn canonical(&self, name: &str) -> Option<String> {

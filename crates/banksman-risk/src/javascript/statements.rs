@@ -1,268 +1,403 @@
-//! Lowers JavaScript's statements.
+//! Reads JavaScript's statements.
 
 use std::rc::Rc;
 
-use tree_sitter::Node;
+use super::expressions::target;
+use super::parser::Parser;
+use crate::code::parser::Kind;
+use crate::code::tree::{Expr, Loop, Name, Node, Statement, Target};
 
-use super::expressions::{expression, function, target, text_of_key};
-use crate::code::parse::{Source, children, in_field};
-use crate::code::tree::{self, Class, Expr, Loop, Name, Statement, Target};
-
-/// Lowers the statements of a program or block.
-pub(super) fn block(source: &mut Source<'_>, node: Node<'_>) -> Vec<Statement> {
-    let mut statements = Vec::new();
-    source.nested(node, |source| {
-        for child in children(node) {
-            statement(source, child, &mut statements);
+impl Parser<'_> {
+    pub(super) fn statement(&mut self, out: &mut Vec<Statement>) {
+        if self.nested(|parser| parser.statement_here(out)).is_none() {
+            self.fail();
         }
-    });
-    statements
-}
-
-/// Lowers what may be a block or a single statement.
-pub(super) fn body(source: &mut Source<'_>, node: Node<'_>, field: &str) -> Vec<Statement> {
-    let Some(inner) = node.child_by_field_name(field) else { return Vec::new() };
-    if inner.kind() == "statement_block" {
-        return block(source, inner);
     }
-    let mut statements = Vec::new();
-    source.nested(inner, |source| statement(source, inner, &mut statements));
-    statements
-}
 
-#[expect(clippy::too_many_lines, reason = "one arm for each kind of statement")]
-fn statement(source: &mut Source<'_>, node: Node<'_>, out: &mut Vec<Statement>) {
-    match node.kind() {
-        "expression_statement" | "throw_statement" => {
-            for child in children(node) {
-                let value = expression(source, child);
+    fn statement_here(&mut self, out: &mut Vec<Statement>) {
+        if self.token.kind == Kind::Mark {
+            match self.word() {
+                "{" => {
+                    let body = self.block();
+                    out.push(Statement::Block(body));
+                    return;
+                }
+                ";" => return self.advance(),
+                _ => {}
+            }
+        }
+        if self.token.kind != Kind::Name {
+            return self.expression_statement(out);
+        }
+        match self.word() {
+            "var" | "const" => self.declaration(out),
+            "let" | "using" if self.starts_declaration() => self.declaration(out),
+            "function" => self.definition(out),
+            "async" if self.next_is_word() && self.is_async_function() => {
+                self.advance();
+                self.definition(out);
+            }
+            "class" => {
+                let class = self.class();
+                out.push(Statement::Class(class));
+            }
+            "if" => self.choice(out),
+            "for" => self.repetition(out),
+            "while" => {
+                self.advance();
+                let test = self.condition();
+                self.conditional_loop(Some(test), None, out);
+            }
+            "do" => self.do_while(out),
+            "try" => self.attempt(out),
+            "switch" => self.switch(out),
+            "with" => {
+                self.advance();
+                let object = self.condition();
+                out.push(Statement::Evaluate(object));
+                self.statement(out);
+            }
+            "return" => {
+                self.advance();
+                self.leavings += 1;
+                let value = (!self.is_over()).then(|| self.sequence());
+                out.push(Statement::Return(value));
+                self.end();
+            }
+            "throw" => {
+                self.advance();
+                self.leavings += 1;
+                let value = self.sequence();
                 out.push(Statement::Evaluate(value));
+                self.end();
             }
-        }
-        "lexical_declaration" | "variable_declaration" | "using_declaration" => {
-            for declarator in children(node) {
-                declare(source, declarator, out);
-            }
-        }
-        "import_statement" => import(source, node, out),
-        "export_statement" => {
-            for field in ["declaration", "value"] {
-                for inner in in_field(node, field) {
-                    match field {
-                        "declaration" => statement(source, inner, out),
-                        _ => out.push(Statement::Evaluate(expression(source, inner))),
-                    }
+            "break" | "continue" | "debugger" => {
+                self.leavings += u32::from(self.word() == "break");
+                self.advance();
+                if self.token.kind == Kind::Name && !self.lexer.broke {
+                    self.advance();
                 }
+                self.end();
+            }
+            "import" if !self.next_is(&["(", "."]) => self.import(out),
+            "export" => self.export(out),
+            _ if self.next_is(&[":"]) => {
+                // A label.
+                self.advance();
+                self.advance();
+                self.statement(out);
+            }
+            _ => self.expression_statement(out),
+        }
+    }
+
+    /// Whether a statement ends before this token.
+    fn is_over(&self) -> bool {
+        self.lexer.broke || matches!(self.token.kind, Kind::End | Kind::Stop) || self.is(";") || self.is("}")
+    }
+
+    fn end(&mut self) {
+        if !self.accept(";") && !self.is_over() {
+            self.fail();
+        }
+    }
+
+    fn expression_statement(&mut self, out: &mut Vec<Statement>) {
+        let value = self.sequence();
+        out.push(Statement::Evaluate(value));
+        self.end();
+    }
+
+    /// `let x`, `let [x]`, `let {x}`; otherwise it is a name.
+    fn starts_declaration(&self) -> bool {
+        self.next_is_word() || (self.is_keyword("let") && self.next_is(&["[", "{"]))
+    }
+
+    fn is_async_function(&self) -> bool {
+        let mut rest = self.lexer;
+        let next = crate::code::parser::Lexer::next(&mut rest);
+        self.slice(next.start, next.end) == "function"
+    }
+
+    fn definition(&mut self, out: &mut Vec<Statement>) {
+        let (name, function) = self.named_function();
+        out.push(Statement::Define { name, function, decorators: Vec::new() });
+    }
+
+    fn declaration(&mut self, out: &mut Vec<Statement>) {
+        self.advance();
+        self.declarators(out);
+        self.end();
+    }
+
+    fn declarators(&mut self, out: &mut Vec<Statement>) {
+        loop {
+            let start = self.token.start;
+            let pattern = self.pattern();
+            let value = if self.accept("=") { self.expression() } else { self.node(start, Expr::Nothing) };
+            out.push(Statement::Assign { target: pattern, value, declares: true });
+            if !self.accept(",") {
+                break;
             }
         }
-        "function_declaration" | "generator_function_declaration" => {
-            let name = node.child_by_field_name("name").map(|name| source.text_of(name)).unwrap_or_default();
-            let function = function(source, node);
-            out.push(Statement::Define { name: name.into(), function, decorators: Vec::new() });
+    }
+
+    /// A name or what a value is taken apart by.
+    fn pattern(&mut self) -> Target {
+        let pattern = self.unary();
+        target(pattern)
+    }
+
+    /// `(test)`.
+    fn condition(&mut self) -> Node {
+        self.expect("(");
+        let test = self.sequence();
+        self.expect(")");
+        test
+    }
+
+    /// One statement or a block.
+    fn body(&mut self) -> Vec<Statement> {
+        if self.is("{") {
+            return self.block();
         }
-        "class_declaration" => out.push(Statement::Class(class(source, node))),
-        "if_statement" => {
-            let mut branches = Vec::new();
-            let mut at = node;
-            // `else if` leans to the right, and may be long.
-            loop {
-                if let Some(condition) = at.child_by_field_name("condition") {
-                    out.push(Statement::Evaluate(expression(source, condition)));
+        let mut body = Vec::new();
+        if self.token.kind == Kind::End {
+            self.fail()
+        } else {
+            self.statement(&mut body)
+        }
+        body
+    }
+
+    fn choice(&mut self, out: &mut Vec<Statement>) {
+        let mut branches = Vec::new();
+        // `else if` leans to the right, and may be long.
+        while self.accept_keyword("if") {
+            let test = self.condition();
+            out.push(Statement::Evaluate(test));
+            branches.push(self.body());
+            if !self.accept_keyword("else") {
+                break;
+            }
+            if !self.is_keyword("if") {
+                branches.push(self.body());
+                break;
+            }
+        }
+        out.push(Statement::Branches(branches));
+    }
+
+    fn repetition(&mut self, out: &mut Vec<Statement>) {
+        self.advance();
+        self.accept_keyword("await");
+        self.expect("(");
+        if self.is(";") {
+            return self.counted(out);
+        }
+        let is_declared = match self.word() {
+            "var" | "const" => true,
+            "let" | "using" => self.starts_declaration(),
+            _ => false,
+        };
+        if is_declared {
+            self.advance();
+            let start = self.token.start;
+            let pattern = self.pattern();
+            if self.is_keyword("of") || self.is_keyword("in") {
+                return self.each(pattern, out);
+            }
+            let value = if self.accept("=") { self.expression() } else { self.node(start, Expr::Nothing) };
+            out.push(Statement::Assign { target: pattern, value, declares: true });
+            if self.accept(",") {
+                self.declarators(out);
+            }
+        } else {
+            let start = self.token.start;
+            let first = self.unary();
+            if self.is_keyword("of") || self.is_keyword("in") {
+                return self.each(target(first), out);
+            }
+            let first = self.expression_from(start, first);
+            let first = self.sequence_from(start, first);
+            out.push(Statement::Evaluate(first));
+        }
+        self.counted(out);
+    }
+
+    /// `for (x of list) body`, behind the `x`.
+    fn each(&mut self, target: Target, out: &mut Vec<Statement>) {
+        self.advance();
+        let source = self.sequence();
+        self.expect(")");
+        let body = self.body();
+        let each = Some((target, source));
+        out.push(Statement::Loop(Box::new(Loop { each, test: None, endless: false, body })));
+    }
+
+    /// `for (start; test; step) body`, behind the start.
+    fn counted(&mut self, out: &mut Vec<Statement>) {
+        self.expect(";");
+        let test = (!self.is(";")).then(|| self.sequence());
+        self.expect(";");
+        let step = (!self.is(")")).then(|| self.sequence());
+        self.expect(")");
+        self.conditional_loop(test, step, out);
+    }
+
+    fn conditional_loop(&mut self, test: Option<Node>, step: Option<Node>, out: &mut Vec<Statement>) {
+        let leavings = self.leavings;
+        let mut body = self.body();
+        body.extend(step.map(Statement::Evaluate));
+        let endless = test.as_ref().is_none_or(is_always) && self.leavings == leavings;
+        out.push(Statement::Loop(Box::new(Loop { each: None, test, endless, body })));
+    }
+
+    fn do_while(&mut self, out: &mut Vec<Statement>) {
+        self.advance();
+        let leavings = self.leavings;
+        let body = self.body();
+        if !self.accept_keyword("while") {
+            self.fail();
+        }
+        let test = self.condition();
+        self.accept(";");
+        let endless = is_always(&test) && self.leavings == leavings;
+        out.push(Statement::Loop(Box::new(Loop { each: None, test: Some(test), endless, body })));
+    }
+
+    fn attempt(&mut self, out: &mut Vec<Statement>) {
+        self.advance();
+        let body = self.block();
+        out.push(Statement::Block(body));
+        if self.accept_keyword("catch") {
+            if self.accept("(") {
+                self.pattern();
+                self.expect(")");
+            }
+            let body = self.block();
+            out.push(Statement::Branches(vec![body]));
+        }
+        if self.accept_keyword("finally") {
+            let body = self.block();
+            out.push(Statement::Branches(vec![body]));
+        }
+    }
+
+    fn switch(&mut self, out: &mut Vec<Statement>) {
+        self.advance();
+        let value = self.condition();
+        out.push(Statement::Evaluate(value));
+        self.expect("{");
+        let mut branches = Vec::new();
+        while self.is_keyword("case") || self.is_keyword("default") {
+            let mut branch = Vec::new();
+            if self.accept_keyword("case") {
+                let value = self.sequence();
+                branch.push(Statement::Evaluate(value));
+            } else {
+                self.advance();
+            }
+            self.expect(":");
+            while !self.is("}")
+                && !self.is_keyword("case")
+                && !self.is_keyword("default")
+                && !matches!(self.token.kind, Kind::End | Kind::Stop)
+            {
+                self.statement_or_recover(&mut branch);
+            }
+            branches.push(branch);
+        }
+        self.expect("}");
+        out.push(Statement::Branches(branches));
+    }
+
+    /// `import a, {b as c} from 'm'`, `import * as d from 'm'`, `import 'm'`.
+    fn import(&mut self, out: &mut Vec<Statement>) {
+        self.advance();
+        // The local name, and what it is called in the module; the module itself has no other name.
+        let mut names: Vec<(Name, Option<Name>)> = Vec::new();
+        while self.token.kind != Kind::Text && !matches!(self.token.kind, Kind::End | Kind::Stop) {
+            if self.accept("*") {
+                if !self.accept_keyword("as") {
+                    self.fail();
                 }
-                branches.push(body(source, at, "consequence"));
-                let otherwise =
-                    at.child_by_field_name("alternative").and_then(|clause| clause.named_child(0));
-                match otherwise {
-                    Some(next) if next.kind() == "if_statement" => at = next,
-                    Some(next) => {
-                        let mut statements = Vec::new();
-                        source.nested(next, |source| statement(source, next, &mut statements));
-                        branches.push(statements);
+                names.push((self.identifier(), None));
+            } else if self.accept("{") {
+                while !self.is("}") && !matches!(self.token.kind, Kind::End | Kind::Stop) {
+                    let inner = if self.token.kind == Kind::Text { self.string() } else { self.identifier() };
+                    let local = if self.accept_keyword("as") { self.identifier() } else { Rc::clone(&inner) };
+                    names.push((local, Some(inner)));
+                    if !self.accept(",") {
                         break;
                     }
-                    None => break,
+                }
+                self.expect("}");
+            } else if !self.accept(",") && !self.accept_keyword("from") {
+                names.push((self.identifier(), None));
+            }
+        }
+        if self.token.kind != Kind::Text {
+            return self.fail();
+        }
+        let module = self.string();
+        self.skip_attributes();
+        let full = |inner: Option<Name>| match inner {
+            Some(inner) => format!("{module}.{inner}").into(),
+            None => Rc::clone(&module),
+        };
+        out.push(Statement::Import(names.into_iter().map(|(local, inner)| (local, full(inner))).collect()));
+        self.end();
+    }
+
+    /// `with {type: 'json'}` behind the name of a module.
+    fn skip_attributes(&mut self) {
+        if self.accept_keyword("with") || (!self.lexer.broke && self.accept_keyword("assert")) {
+            self.expression();
+        }
+    }
+
+    fn export(&mut self, out: &mut Vec<Statement>) {
+        self.advance();
+        if self.accept_keyword("default") {
+            if self.is_keyword("function") || self.is_keyword("class") || self.is_keyword("async") {
+                return self.statement(out);
+            }
+            let value = self.expression();
+            out.push(Statement::Evaluate(value));
+            return self.end();
+        }
+        if self.accept("*") {
+            if self.accept_keyword("as") {
+                self.key();
+            }
+        } else if self.is("{") {
+            self.advance();
+            while !self.is("}") && !matches!(self.token.kind, Kind::End | Kind::Stop) {
+                self.key();
+                if self.accept_keyword("as") {
+                    self.key();
+                }
+                if !self.accept(",") {
+                    break;
                 }
             }
-            out.push(Statement::Branches(branches));
+            self.expect("}");
+        } else {
+            return self.statement(out);
         }
-        "for_in_statement" => {
-            let each = match (node.child_by_field_name("left"), node.child_by_field_name("right")) {
-                (Some(left), Some(right)) => Some((target(source, left), expression(source, right))),
-                _ => None,
-            };
-            let body = body(source, node, "body");
-            out.push(Statement::Loop(Box::new(Loop { each, test: None, endless: false, body })));
+        if self.accept_keyword("from") {
+            self.key();
+            self.skip_attributes();
         }
-        "for_statement" => {
-            for start in in_field(node, "initializer") {
-                match start.kind() {
-                    "lexical_declaration" | "variable_declaration" => statement(source, start, out),
-                    _ => out.push(Statement::Evaluate(expression(source, start))),
-                }
-            }
-            let condition =
-                node.child_by_field_name("condition").filter(|test| test.kind() != "empty_statement");
-            let condition = condition.filter(|test| test.is_named());
-            let test = condition.map(|test| expression(source, test));
-            let mut body_statements = body(source, node, "body");
-            for step in in_field(node, "increment") {
-                body_statements.push(Statement::Evaluate(expression(source, step)));
-            }
-            let endless = test.is_none() && !leaves(node);
-            out.push(Statement::Loop(Box::new(Loop { each: None, test, endless, body: body_statements })));
-        }
-        "while_statement" | "do_statement" => {
-            let test = node.child_by_field_name("condition").map(|test| expression(source, test));
-            let always = test.as_ref().is_some_and(|test| match test.expr {
-                Expr::Flag(flag) => flag,
-                Expr::Number(number) => number != 0,
-                _ => false,
-            });
-            let body = body(source, node, "body");
-            let endless = always && !leaves(node);
-            out.push(Statement::Loop(Box::new(Loop { each: None, test, endless, body })));
-        }
-        "try_statement" => {
-            out.push(Statement::Block(body(source, node, "body")));
-            for field in ["handler", "finalizer"] {
-                if let Some(clause) = node.child_by_field_name(field) {
-                    out.push(Statement::Branches(vec![body(source, clause, "body")]));
-                }
-            }
-        }
-        "switch_statement" => {
-            if let Some(value) = node.child_by_field_name("value") {
-                out.push(Statement::Evaluate(expression(source, value)));
-            }
-            let cases = node.child_by_field_name("body").map(children).unwrap_or_default();
-            let mut branches = Vec::new();
-            for case in cases {
-                let mut statements = Vec::new();
-                source.nested(case, |source| {
-                    for inner in in_field(case, "body") {
-                        statement(source, inner, &mut statements);
-                    }
-                });
-                branches.push(statements);
-            }
-            out.push(Statement::Branches(branches));
-        }
-        "return_statement" => {
-            let value = node.named_child(0).map(|value| expression(source, value));
-            out.push(Statement::Return(value));
-        }
-        "statement_block" | "program" => out.push(Statement::Block(block(source, node))),
-        "labeled_statement" | "with_statement" => out.extend(body(source, node, "body")),
-        "break_statement" | "continue_statement" | "comment" | "empty_statement" | "hash_bang_line"
-        | "debugger_statement" => {}
-        // What could not be parsed: the parts of it still count.
-        _ => recovered(source, node, out),
+        self.end();
     }
 }
 
-fn recovered(source: &mut Source<'_>, node: Node<'_>, out: &mut Vec<Statement>) {
-    if node.kind() != "ERROR" {
-        let value = expression(source, node);
-        out.push(Statement::Evaluate(value));
-        return;
+fn is_always(test: &Node) -> bool {
+    match test.expr {
+        Expr::Flag(flag) => flag,
+        Expr::Number(number) => number != 0,
+        _ => false,
     }
-    source.nested(node, |source| {
-        for child in children(node) {
-            statement(source, child, out);
-        }
-    });
-}
-
-fn declare(source: &mut Source<'_>, declarator: Node<'_>, out: &mut Vec<Statement>) {
-    let Some(name) = declarator.child_by_field_name("name") else { return };
-    let value = match declarator.child_by_field_name("value") {
-        Some(value) => expression(source, value),
-        None => source.node(declarator, Expr::Nothing),
-    };
-    out.push(Statement::Assign { target: target(source, name), value, declares: true });
-}
-
-fn import(source: &mut Source<'_>, node: Node<'_>, out: &mut Vec<Statement>) {
-    let Some(from) = node.child_by_field_name("source") else { return };
-    let module: Name = text_of_key(source, from);
-    let mut names = Vec::new();
-    for clause in children(node).into_iter().filter(|child| child.kind() == "import_clause") {
-        for part in children(clause) {
-            match part.kind() {
-                "identifier" => names.push((Name::from(source.text_of(part)), Rc::clone(&module))),
-                "namespace_import" => {
-                    if let Some(name) = part.named_child(0) {
-                        names.push((Name::from(source.text_of(name)), Rc::clone(&module)));
-                    }
-                }
-                _ => {
-                    for specifier in children(part) {
-                        let field = |field: &str| {
-                            specifier.child_by_field_name(field).map(|node| source.text_of(node))
-                        };
-                        let inner = field("name").unwrap_or_default();
-                        let local = field("alias").unwrap_or(inner);
-                        names.push((local.into(), format!("{module}.{inner}").into()));
-                    }
-                }
-            }
-        }
-    }
-    out.push(Statement::Import(names));
-}
-
-/// Lowers a class: methods become definitions, fields become assignments.
-pub(super) fn class(source: &mut Source<'_>, node: Node<'_>) -> Rc<Class> {
-    let name = node.child_by_field_name("name").map(|name| source.text_of(name)).unwrap_or_default();
-    let heritage = children(node).into_iter().find(|child| child.kind() == "class_heritage");
-    let bases = heritage.and_then(|heritage| heritage.named_child(0)).map(|base| expression(source, base));
-    let mut statements = Vec::new();
-    source.nested(node, |source| {
-        for member in node.child_by_field_name("body").map(children).unwrap_or_default() {
-            match member.kind() {
-                "method_definition" => {
-                    let name = member.child_by_field_name("name").map(|name| text_of_key(source, name));
-                    let function = function(source, member);
-                    let name = name.unwrap_or_else(|| "".into());
-                    statements.push(Statement::Define { name, function, decorators: Vec::new() });
-                }
-                "field_definition" => {
-                    let name = member.child_by_field_name("property").map(|name| text_of_key(source, name));
-                    if let (Some(name), Some(value)) = (name, member.child_by_field_name("value")) {
-                        let value = expression(source, value);
-                        statements.push(Statement::Assign {
-                            target: Target::Name(name),
-                            value,
-                            declares: true,
-                        });
-                    }
-                }
-                _ => statements.extend(body(source, member, "body")),
-            }
-        }
-    });
-    Rc::new(Class {
-        name: name.into(),
-        bases: bases.into_iter().collect::<Vec<tree::Node>>(),
-        body: statements,
-    })
-}
-
-/// Whether something in a loop's body leaves it.
-fn leaves(node: Node<'_>) -> bool {
-    const LOOKED_AT: usize = 2000;
-    let mut stack = vec![node];
-    let mut looked_at = 0;
-    while let Some(node) = stack.pop() {
-        looked_at += 1;
-        if looked_at > LOOKED_AT {
-            return true;
-        }
-        match node.kind() {
-            "break_statement" | "return_statement" | "throw_statement" | "await_expression" => return true,
-            "function_declaration" | "arrow_function" | "function_expression" => {}
-            _ => stack.extend(children(node)),
-        }
-    }
-    false
 }

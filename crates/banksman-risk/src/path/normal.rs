@@ -24,13 +24,15 @@ pub(super) fn is_detour(path: &str, normal: &str) -> bool {
     if !path.contains("..") {
         return false;
     }
-    let mut named = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | ".."));
-    let first = named.next();
     if normal.starts_with('/') {
         // A path that began where it ends took no detour: `/etc/x/../passwd`.
-        return path.starts_with('/') && first != normal.split('/').find(|part| !part.is_empty());
+        return path.starts_with('/') && first_named(path) != first_named(normal);
     }
-    normal.starts_with("../") && first.is_some_and(|name| SYSTEM_TOPS.contains(&name))
+    normal.starts_with("../") && first_named(normal).is_some_and(|name| SYSTEM_TOPS.contains(&name))
+}
+
+fn first_named(path: &str) -> Option<&str> {
+    path.split(['/', '\\']).find(|part| !matches!(*part, "" | "." | ".."))
 }
 
 /// Top-level folders that no project has beside it.

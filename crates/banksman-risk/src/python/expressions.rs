@@ -1,292 +1,408 @@
-//! Lowers Python's expressions.
+//! Reads Python's expressions.
 
 use std::rc::Rc;
 
-use tree_sitter::Node;
+use super::parser::Parser;
+use crate::code::literal::integer;
+use crate::code::parser::{Infix, Kind};
+use crate::code::tree::{Argument, Call, Expr, Function, Node, Operator, Target};
 
-use super::statements::parameters;
-use crate::code::decode::unescape;
-use crate::code::parse::{Source, children, integer};
-use crate::code::tree::{self, Argument, Call, Comprehension, Expr, Function, Operator, Target};
+/// How tightly operators bind, from `or` to `*`.
+type Level = u8;
+pub(super) const OR: Level = 1;
+const AND: Level = 2;
+const NOT: Level = 3;
+const COMPARISON: Level = 4;
+/// The loosest that may stand before `in`: what a `for` assigns to.
+pub(super) const ARITHMETIC: Level = 5;
+const FACTOR: Level = 11;
 
-/// Lowers an expression.
-pub(super) fn expression(source: &mut Source<'_>, node: Node<'_>) -> tree::Node {
-    let lowered = source.nested(node, |source| lower(source, node));
-    let expr = lowered.unwrap_or_else(|| Expr::Opaque(Vec::new()));
-    source.node(node, expr)
+/// What a name may not be. `print`, `exec`, `match`, `case` and `type` may be names.
+fn is_reserved(word: &str) -> bool {
+    matches!(
+        word,
+        "and"
+            | "as"
+            | "assert"
+            | "async"
+            | "break"
+            | "class"
+            | "continue"
+            | "def"
+            | "del"
+            | "elif"
+            | "else"
+            | "except"
+            | "finally"
+            | "for"
+            | "from"
+            | "global"
+            | "if"
+            | "import"
+            | "in"
+            | "is"
+            | "nonlocal"
+            | "not"
+            | "or"
+            | "pass"
+            | "raise"
+            | "return"
+            | "try"
+            | "while"
+            | "with"
+    )
 }
 
-fn child(source: &mut Source<'_>, node: Node<'_>, field: &str) -> Box<tree::Node> {
-    Box::new(match node.child_by_field_name(field) {
-        Some(child) => expression(source, child),
-        None => source.node(node, Expr::Opaque(Vec::new())),
-    })
+/// The last parts of calls that end the program.
+fn leaves(function: &str) -> bool {
+    matches!(function, "exit" | "quit" | "sys.exit" | "os._exit" | "next")
 }
 
-fn all(source: &mut Source<'_>, node: Node<'_>) -> Vec<tree::Node> {
-    children(node).into_iter().map(|child| expression(source, child)).collect()
+fn opaque() -> Expr {
+    Expr::Opaque(Vec::new())
 }
 
-fn lower(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    match node.kind() {
-        "identifier" => Expr::Name(source.text_of(node).into()),
-        "string" => string(source, node),
-        "concatenated_string" => Expr::Join(all(source, node)),
-        "integer" => integer(source.text_of(node)).map_or_else(|| Expr::Opaque(Vec::new()), Expr::Number),
-        "true" => Expr::Flag(true),
-        "false" => Expr::Flag(false),
-        "none" => Expr::Nothing,
-        "attribute" => {
-            let name =
-                node.child_by_field_name("attribute").map(|name| source.text_of(name)).unwrap_or_default();
-            Expr::Member(child(source, node, "object"), name.into())
-        }
-        "subscript" => subscript(source, node),
-        "call" => call(source, node),
-        "binary_operator" => binary(source, node),
-        "boolean_operator" => Expr::Either(spine(source, node, "boolean_operator", None)),
-        "conditional_expression" => {
-            let mut parts = all(source, node).into_iter();
-            let (first, condition, last) = (parts.next(), parts.next(), parts.next());
-            let either = Expr::Either(first.into_iter().chain(last).collect());
-            let mut sequence: Vec<tree::Node> = condition.into_iter().collect();
-            sequence.push(source.node(node, either));
-            Expr::Sequence(sequence)
-        }
-        "yield" => match children(node).into_iter().next_back() {
-            Some(inner) => Expr::Yield(Box::new(expression(source, inner))),
-            None => Expr::Nothing,
-        },
-        "parenthesized_expression"
-        | "await"
-        | "list_splat"
-        | "dictionary_splat"
-        | "as_pattern"
-        | "interpolation"
-        | "expression_statement" => match node.named_child(0) {
-            Some(inner) if node.kind() == "list_splat" => Expr::Spread(Box::new(expression(source, inner))),
-            Some(inner) => expression(source, inner).expr,
-            None => Expr::Nothing,
-        },
-        "list" | "tuple" | "set" | "expression_list" | "pattern_list" => Expr::List(all(source, node)),
-        "dictionary" => Expr::Map(
-            children(node)
-                .into_iter()
-                .map(|entry| match (entry.child_by_field_name("key"), entry.child_by_field_name("value")) {
-                    (Some(key), Some(value)) => (Some(expression(source, key)), expression(source, value)),
-                    _ => (None, expression(source, entry)),
-                })
-                .collect(),
-        ),
-        "lambda" => {
-            let parameters = node.child_by_field_name("parameters").map(|list| parameters(source, list));
-            let result = Some(*child(source, node, "body"));
-            let parameters = parameters.unwrap_or_default();
-            Expr::Function(Rc::new(Function {
-                parameters,
-                body: Vec::new(),
-                result,
-                span: source.span(node),
-            }))
-        }
-        "list_comprehension" | "generator_expression" | "set_comprehension" | "dictionary_comprehension" => {
-            comprehension(source, node)
-        }
-        "named_expression" => {
-            let name = node.child_by_field_name("name").map(|name| target(source, name));
-            Expr::Assign(Box::new(name.unwrap_or(Target::Nowhere)), child(source, node, "value"))
-        }
-        "unary_operator" => {
-            let inner = *child(source, node, "argument");
-            match inner.expr {
-                Expr::Number(number) if source.text_of(node).starts_with('-') => {
-                    Expr::Number(number.saturating_neg())
-                }
-                _ => Expr::Opaque(vec![inner]),
+impl<'s> Parser<'s> {
+    /// Expressions with commas between them: a tuple, if there is a comma.
+    pub(super) fn expression_list(&mut self) -> Node {
+        self.list_of(Self::starred)
+    }
+
+    /// What a `for` assigns to.
+    pub(super) fn target_list(&mut self) -> Target {
+        let list = self.list_of(|parser| {
+            let start = parser.token.start;
+            if parser.accept("*") {
+                let inner = parser.operation(ARITHMETIC);
+                return parser.node(start, Expr::Spread(Box::new(inner)));
             }
-        }
-        // Comparisons, `not`, floats, slices and whatever could not be parsed.
-        _ => Expr::Opaque(all(source, node)),
-    }
-}
-
-fn subscript(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let object = child(source, node, "value");
-    let Some(key) = node.child_by_field_name("subscript") else { return Expr::Opaque(vec![*object]) };
-    if key.kind() != "slice" {
-        return Expr::Index(object, Box::new(expression(source, key)));
-    }
-    // The bounds stand between colons: which of them are given is told by where the colons are.
-    let mut bounds = vec![None];
-    let mut cursor = key.walk();
-    let parts: Vec<Node<'_>> = key.children(&mut cursor).collect();
-    for part in parts {
-        if part.kind() == ":" {
-            bounds.push(None);
-        } else if part.is_named() {
-            let bound = expression(source, part);
-            if let Some(last) = bounds.last_mut() {
-                *last = Some(bound);
-            }
-        }
-    }
-    Expr::Slice(object, bounds)
-}
-
-fn call(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let function = *child(source, node, "function");
-    let Some(list) = node.child_by_field_name("arguments") else { return Expr::Opaque(vec![function]) };
-    if list.kind() == "generator_expression" {
-        let args = vec![Argument::Plain(expression(source, list))];
-        return Expr::Call(Box::new(Call { function, args }));
-    }
-    let mut args = Vec::new();
-    for argument in children(list) {
-        args.push(match argument.kind() {
-            "keyword_argument" => {
-                let name =
-                    argument.child_by_field_name("name").map(|name| source.text_of(name)).unwrap_or_default();
-                Argument::Named(name.into(), *child(source, argument, "value"))
-            }
-            "list_splat" => Argument::Spread(spread(source, argument)),
-            "dictionary_splat" => Argument::SpreadMap(spread(source, argument)),
-            _ => Argument::Plain(expression(source, argument)),
+            parser.operation(ARITHMETIC)
         });
+        target(list)
     }
-    Expr::Call(Box::new(Call { function, args }))
-}
 
-fn spread(source: &mut Source<'_>, node: Node<'_>) -> tree::Node {
-    let inner = node.named_child(0).unwrap_or(node);
-    if inner == node { source.node(node, Expr::Opaque(Vec::new())) } else { expression(source, inner) }
-}
-
-fn operator_of<'s>(source: &Source<'s>, node: Node<'_>) -> &'s str {
-    node.child_by_field_name("operator").map(|operator| source.text_of(operator)).unwrap_or_default()
-}
-
-fn binary(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let operator = match operator_of(source, node) {
-        "+" => return Expr::Add(spine(source, node, "binary_operator", Some("+"))),
-        "-" => Operator::Subtract,
-        "*" => Operator::Multiply,
-        "/" => Operator::Divide,
-        "%" => Operator::Remainder,
-        "^" => Operator::Xor,
-        _ => Operator::Other,
-    };
-    Expr::Binary(operator, child(source, node, "left"), child(source, node, "right"))
-}
-
-/// `a + b + c` as one list: such a chain leans to the left, and may be long.
-fn spine(source: &mut Source<'_>, node: Node<'_>, kind: &str, operator: Option<&str>) -> Vec<tree::Node> {
-    let mut operands = Vec::new();
-    let mut at = node;
-    loop {
-        if let Some(right) = at.child_by_field_name("right") {
-            operands.push(expression(source, right));
+    fn list_of(&mut self, element: impl Fn(&mut Self) -> Node) -> Node {
+        let start = self.token.start;
+        let first = element(self);
+        if !self.is(",") {
+            return first;
         }
-        match at.child_by_field_name("left") {
-            Some(left)
-                if left.kind() == kind
-                    && operator.is_none_or(|operator| operator_of(source, left) == operator) =>
-            {
-                at = left;
+        let mut items = vec![first];
+        while self.accept(",") && self.starts_expression() {
+            items.push(element(self));
+        }
+        self.node(start, Expr::List(items))
+    }
+
+    /// Whether an expression can begin here.
+    pub(super) fn starts_expression(&self) -> bool {
+        match self.token.kind {
+            Kind::Number | Kind::Text => true,
+            Kind::Name => !is_reserved(self.word()) || self.word() == "not",
+            Kind::Mark => matches!(self.word(), "(" | "[" | "{" | "-" | "+" | "~" | "*" | "**" | "..."),
+            Kind::Newline | Kind::Indent | Kind::Dedent | Kind::End | Kind::Bad | Kind::Stop => false,
+        }
+    }
+
+    /// An expression, `*expression`, `yield` or `name := expression`.
+    pub(super) fn starred(&mut self) -> Node {
+        let start = self.token.start;
+        if self.accept("*") {
+            let inner = self.expression();
+            return self.node(start, Expr::Spread(Box::new(inner)));
+        }
+        self.named()
+    }
+
+    fn named(&mut self) -> Node {
+        let start = self.token.start;
+        let value = self.expression();
+        if !self.accept(":=") {
+            return value;
+        }
+        let given = self.expression();
+        self.node(start, Expr::Assign(Box::new(target(value)), Box::new(given)))
+    }
+
+    /// An expression without commas.
+    pub(super) fn expression(&mut self) -> Node {
+        let start = self.token.start;
+        self.nested(Self::expression_here).unwrap_or_else(|| self.unread(start))
+    }
+
+    fn expression_here(&mut self) -> Node {
+        let start = self.token.start;
+        if self.token.kind == Kind::Name {
+            match self.word() {
+                "lambda" => return self.lambda(),
+                "yield" => return self.generated(),
+                _ => {}
             }
-            Some(left) => {
-                operands.push(expression(source, left));
+        }
+        let first = self.operation(OR);
+        if !self.accept_keyword("if") {
+            return first;
+        }
+        let condition = self.operation(OR);
+        if !self.accept_keyword("else") {
+            self.fail();
+            return self.node(start, Expr::Opaque(vec![first, condition]));
+        }
+        let last = self.expression();
+        let either = self.node(start, Expr::Either(vec![first, last]));
+        self.node(start, Expr::Sequence(vec![condition, either]))
+    }
+
+    /// `yield`, `yield x`, `yield from x`.
+    fn generated(&mut self) -> Node {
+        let start = self.token.start;
+        self.advance();
+        self.leavings += 1;
+        self.accept_keyword("from");
+        if !self.starts_expression() {
+            return self.node(start, Expr::Nothing);
+        }
+        let value = self.expression_list();
+        self.node(start, Expr::Yield(Box::new(value)))
+    }
+
+    fn lambda(&mut self) -> Node {
+        let start = self.token.start;
+        self.advance();
+        let leavings = self.leavings;
+        let (parameters, _) = self.parameters(":");
+        self.expect(":");
+        let result = Some(self.expression());
+        self.leavings = leavings;
+        let span = self.span_from(start);
+        let function = Function { parameters, body: Vec::new(), result, span };
+        Node { span, expr: Expr::Function(Rc::new(function)) }
+    }
+
+    /// Operands and operators that bind at least so tightly.
+    pub(super) fn operation(&mut self, least: Level) -> Node {
+        let start = self.token.start;
+        let mut left = self.unary();
+        let mut height = 0;
+        while let Some((level, infix)) = self.infix() {
+            if level < least {
                 break;
             }
-            None => break,
+            self.skip_infix();
+            let right = self.operation(level + 1);
+            left = match self.joined(infix, left, right, &mut height) {
+                Ok(expr) => self.node(start, expr),
+                Err(expr) => return self.node(start, expr),
+            };
+        }
+        left
+    }
+
+    /// The operator that the token is, and how tightly it binds.
+    fn infix(&self) -> Option<(Level, Infix)> {
+        let found = match (self.token.kind, self.word()) {
+            (Kind::Name, "or") => (OR, Infix::Either),
+            (Kind::Name, "and") => (AND, Infix::Either),
+            (Kind::Name, "in" | "is" | "not") => (COMPARISON, Infix::Opaque),
+            (Kind::Mark, "<" | ">" | "<=" | ">=" | "==" | "!=" | "<>") => (COMPARISON, Infix::Opaque),
+            (Kind::Mark, "|") => (ARITHMETIC, Infix::Opaque),
+            (Kind::Mark, "^") => (6, Infix::Binary(Operator::Xor)),
+            (Kind::Mark, "&") => (7, Infix::Opaque),
+            (Kind::Mark, "<<" | ">>") => (8, Infix::Opaque),
+            (Kind::Mark, "+") => (9, Infix::Binary(Operator::Add)),
+            (Kind::Mark, "-") => (9, Infix::Binary(Operator::Subtract)),
+            (Kind::Mark, "*") => (10, Infix::Binary(Operator::Multiply)),
+            (Kind::Mark, "/") => (10, Infix::Binary(Operator::Divide)),
+            (Kind::Mark, "%") => (10, Infix::Binary(Operator::Remainder)),
+            (Kind::Mark, "//" | "@") => (10, Infix::Opaque),
+            _ => return None,
+        };
+        Some(found)
+    }
+
+    /// Goes behind an operator; `not in` and `is not` are two words.
+    fn skip_infix(&mut self) {
+        if self.accept_keyword("is") {
+            self.accept_keyword("not");
+        } else if self.accept_keyword("not") {
+            if !self.accept_keyword("in") {
+                self.fail();
+            }
+        } else {
+            self.advance();
         }
     }
-    operands.reverse();
-    operands
-}
 
-fn comprehension(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let mut clauses = Vec::new();
-    let mut conditions = Vec::new();
-    for part in children(node) {
-        match part.kind() {
-            "for_in_clause" => {
-                if let (Some(left), Some(right)) =
-                    (part.child_by_field_name("left"), part.child_by_field_name("right"))
-                {
-                    clauses.push((target(source, left), expression(source, right)));
+    fn unary(&mut self) -> Node {
+        let start = self.token.start;
+        let level = match (self.token.kind, self.word()) {
+            (Kind::Name, "not") => NOT,
+            (Kind::Mark, "-" | "+" | "~") => FACTOR,
+            (Kind::Name, "await") => {
+                self.advance();
+                self.leavings += 1;
+                let inner = self.nested(Self::unary).map_or_else(opaque, |inner| inner.expr);
+                return self.node(start, inner);
+            }
+            _ => return self.power(),
+        };
+        let is_minus = self.is("-");
+        self.advance();
+        let inner = self.nested(|parser| parser.operation(level)).unwrap_or_else(|| self.unread(start));
+        let expr = match inner.expr {
+            Expr::Number(number) if is_minus => Expr::Number(number.saturating_neg()),
+            _ => Expr::Opaque(vec![inner]),
+        };
+        self.node(start, expr)
+    }
+
+    fn power(&mut self) -> Node {
+        let start = self.token.start;
+        let base = self.primary();
+        if !self.accept("**") {
+            return base;
+        }
+        let exponent = self.nested(Self::unary).unwrap_or_else(|| self.unread(start));
+        self.node(start, Expr::Binary(Operator::Other, Box::new(base), Box::new(exponent)))
+    }
+
+    /// An atom and what is done with it: `.name`, `(arguments)`, `[key]`.
+    fn primary(&mut self) -> Node {
+        let start = self.token.start;
+        let mut node = self.atom();
+        let mut height = 0;
+        while self.token.kind == Kind::Mark {
+            let mark = self.word();
+            if !matches!(mark, "." | "(" | "[") {
+                break;
+            }
+            height += 1;
+            if !self.fits(height) {
+                break;
+            }
+            let function_end = self.last_end;
+            self.advance();
+            let expr = match mark {
+                "." => {
+                    let name = self.identifier();
+                    Expr::Member(Box::new(node), name.into())
                 }
-            }
-            "if_clause" => conditions.extend(all(source, part)),
-            _ => {}
+                "(" => {
+                    if leaves(self.slice(start, function_end)) {
+                        self.leavings += 1;
+                    }
+                    self.calls += 1;
+                    let args = self.arguments(function_end);
+                    Expr::Call(Box::new(Call { function: node, args }))
+                }
+                _ => self.subscript(node),
+            };
+            node = self.node(start, expr);
         }
+        node
     }
-    let element = match node.child_by_field_name("body") {
-        Some(body) if body.kind() == "pair" => {
-            let parts = all(source, body);
-            source.node(body, Expr::List(parts))
+
+    /// A name; after a dot, keywords of newer versions are names as well.
+    pub(super) fn identifier(&mut self) -> &'s str {
+        if self.token.kind != Kind::Name {
+            self.fail();
+            return "";
         }
-        Some(body) => expression(source, body),
-        None => source.node(node, Expr::Opaque(Vec::new())),
-    };
-    Expr::Comprehension(Box::new(Comprehension { clauses, conditions, element }))
+        let name = self.word();
+        self.advance();
+        name
+    }
+
+    fn atom(&mut self) -> Node {
+        let start = self.token.start;
+        let expr = match self.token.kind {
+            Kind::Name => {
+                let word = self.word();
+                let expr = match word {
+                    "lambda" | "yield" => return self.expression(),
+                    "True" => Expr::Flag(true),
+                    "False" => Expr::Flag(false),
+                    "None" => Expr::Nothing,
+                    _ if is_reserved(word) => {
+                        self.fail();
+                        return self.unread(start);
+                    }
+                    _ => Expr::Name(word.into()),
+                };
+                self.advance();
+                expr
+            }
+            Kind::Number => {
+                let number = integer(self.word());
+                self.advance();
+                number.map_or_else(opaque, Expr::Number)
+            }
+            Kind::Text => return self.strings(),
+            Kind::Mark => match self.word() {
+                "(" => return self.parenthesised(),
+                "[" => return self.bracketed(),
+                "{" => return self.braced(),
+                "..." => {
+                    self.advance();
+                    opaque()
+                }
+                _ => {
+                    self.fail();
+                    opaque()
+                }
+            },
+            Kind::Newline | Kind::Indent | Kind::Dedent | Kind::End | Kind::Bad | Kind::Stop => {
+                self.fail();
+                opaque()
+            }
+        };
+        self.node(start, expr)
+    }
+
+    /// The arguments of a call or the bases of a class, behind the opening bracket, with the closing one.
+    pub(super) fn arguments(&mut self, open: usize) -> Vec<Argument> {
+        let mut args = Vec::new();
+        while self.starts_expression() {
+            if self.accept("**") {
+                args.push(Argument::SpreadMap(self.expression()));
+            } else if self.accept("*") {
+                args.push(Argument::Spread(self.expression()));
+            } else {
+                let value = self.named();
+                args.push(match value.expr {
+                    Expr::Name(name) if self.accept("=") => Argument::Named(name, self.expression()),
+                    expr => {
+                        let value = Node { span: value.span, expr };
+                        if self.starts_clause() {
+                            let expr = self.comprehension(value);
+                            Argument::Plain(self.node(open, expr))
+                        } else {
+                            Argument::Plain(value)
+                        }
+                    }
+                });
+            }
+            if !self.accept(",") {
+                break;
+            }
+        }
+        self.expect(")");
+        args
+    }
 }
 
-/// A string with its prefix: `r"..."`, `b"..."`, `f"..."`.
-fn string(source: &mut Source<'_>, node: Node<'_>) -> Expr {
-    let mut raw = false;
-    let mut parts: Vec<tree::Node> = Vec::new();
-    for part in children(node) {
-        match part.kind() {
-            "string_start" => raw = source.text_of(part).contains(['r', 'R']),
-            "string_content" => {
-                let text = source.text_of(part);
-                let is_format = source.text_of(node).chars().take(3).any(|c| matches!(c, 'f' | 'F'));
-                let text = if raw { text.to_owned() } else { unescape(text) };
-                // `{{` in an f-string is a brace; in any other string it is two.
-                let text = if is_format { text.replace("{{", "{").replace("}}", "}") } else { text };
-                parts.push(source.node(part, Expr::Text(text.into())));
-            }
-            "interpolation" => parts.push(expression(source, part)),
-            _ => {}
+/// An expression as what is assigned to.
+pub(super) fn target(node: Node) -> Target {
+    match node.expr {
+        Expr::Name(name) => Target::Name(name),
+        Expr::Member(object, name) => Target::Member(*object, name),
+        Expr::Index(object, key) => Target::Index(*object, *key),
+        Expr::Slice(object, bounds) => {
+            let parts = bounds.into_iter().flatten().collect();
+            Target::Index(*object, Node { span: node.span, expr: Expr::Opaque(parts) })
         }
-    }
-    match parts.len() {
-        0 => Expr::Text("".into()),
-        1 if matches!(parts.first().map(|part| &part.expr), Some(Expr::Text(_))) => {
-            parts.pop().map_or(Expr::Nothing, |part| part.expr)
-        }
-        _ => Expr::Join(parts),
-    }
-}
-
-/// Lowers what is assigned to.
-pub(super) fn target(source: &mut Source<'_>, node: Node<'_>) -> Target {
-    match node.kind() {
-        "identifier" => Target::Name(source.text_of(node).into()),
-        "attribute" => {
-            let name =
-                node.child_by_field_name("attribute").map(|name| source.text_of(name)).unwrap_or_default();
-            Target::Member(*child(source, node, "object"), name.into())
-        }
-        "subscript" => match node.child_by_field_name("subscript") {
-            Some(key) => Target::Index(*child(source, node, "value"), expression(source, key)),
-            None => Target::Nowhere,
-        },
-        "pattern_list" | "tuple_pattern" | "list_pattern" | "tuple" | "list" | "expression_list" => {
-            let targets = source
-                .nested(node, |source| {
-                    children(node).into_iter().map(|child| target(source, child)).collect()
-                })
-                .unwrap_or_default();
-            Target::List(targets)
-        }
-        "list_splat_pattern" | "parenthesized_expression" | "list_splat" => match node.named_child(0) {
-            Some(inner) if node.kind() != "parenthesized_expression" => Target::Rest(Box::new(
-                source.nested(node, |source| target(source, inner)).unwrap_or(Target::Nowhere),
-            )),
-            Some(inner) => source.nested(node, |source| target(source, inner)).unwrap_or(Target::Nowhere),
-            None => Target::Nowhere,
-        },
+        Expr::List(items) => Target::List(items.into_iter().map(target).collect()),
+        Expr::Spread(inner) => Target::Rest(Box::new(target(*inner))),
         _ => Target::Nowhere,
     }
 }

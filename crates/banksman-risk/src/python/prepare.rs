@@ -1,5 +1,7 @@
 //! Makes Python of what is pasted from elsewhere.
 
+use unicode_normalization::UnicodeNormalization as _;
+
 use crate::code::tree::Statement;
 use crate::origin::Origin;
 
@@ -29,6 +31,22 @@ pub(super) fn prepare(text: &str, origin: Origin) -> Option<Prepared> {
     }
     let lines: Vec<&str> = text.lines().map(|line| line.strip_prefix(indentation).unwrap_or(line)).collect();
     derived(lines.join("\n"), text)
+}
+
+/// To Python `ｏｓ` is `os`: it reads names in their compatibility form. Letters in texts are folded with them, which
+/// changes what a text says but never what it is a text of. `None`: there is nothing to fold.
+pub(super) fn fold(text: &str) -> Option<String> {
+    let ascii = |c: char| {
+        let mut folded = std::iter::once(c).nfkc();
+        match (folded.next(), folded.next()) {
+            (Some(plain), None) if plain.is_ascii_alphanumeric() || plain == '_' => Some(plain),
+            _ => None,
+        }
+    };
+    if text.is_ascii() || !text.chars().any(|c| !c.is_ascii() && ascii(c).is_some()) {
+        return None;
+    }
+    Some(text.chars().map(|c| if c.is_ascii() { c } else { ascii(c).unwrap_or(c) }).collect())
 }
 
 /// `!command` or `%magic`, but neither `!= x` nor `% x`.

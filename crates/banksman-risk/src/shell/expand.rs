@@ -8,7 +8,7 @@ use super::parameter;
 use super::run::Runner;
 use super::scope::Variable;
 use super::syntax::{Parameter, Part, Word};
-use super::value::{CARRIED, Field, HOLE, Taint, Text};
+use super::value::{CARRIED, EXPANDED_PER_STEP, Field, HOLE, Taint, Text};
 use crate::origin::Origin;
 
 /// Arguments in the making.
@@ -113,7 +113,8 @@ impl Runner<'_, '_> {
                 }
             }
         }
-        self.spend(fields.len());
+        let carried: usize = fields.iter().map(|field| field.text.len()).sum();
+        self.spend(2 * fields.len() + carried / EXPANDED_PER_STEP);
         fields
     }
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::run::{Call, Invocation, Runner};
+use super::run::{Call, Invocation, PROGRAM, Runner};
 use super::value::{CARRIED_PER_STEP, Field, HOLE, Taint, Text};
 use super::{builtin, code, network, stream, wrap};
 use crate::fact::{Command, Fact, Word};
@@ -170,12 +170,13 @@ impl Runner<'_, '_> {
         if !self.descend(invocation.span) {
             return Text::unknown(Taint::OUTPUT);
         }
-        let output =
-            if self.spend(1 + invocation.fields.len() + invocation.stdin.text.len() / CARRIED_PER_STEP) {
-                self.unwrapped(invocation)
-            } else {
-                Text::unknown(Taint::OUTPUT)
-            };
+        let output = if self
+            .spend(PROGRAM + 4 * invocation.fields.len() + invocation.stdin.text.len() / CARRIED_PER_STEP)
+        {
+            self.unwrapped(invocation)
+        } else {
+            Text::unknown(Taint::OUTPUT)
+        };
         self.ascend();
         output
     }

@@ -17,6 +17,10 @@ const NESTING: u16 = 96;
 /// Values of a `for` loop that are tried one by one.
 const TRIED: usize = 8;
 
+/// Steps that it takes to get to a command, and those to run a program: setting up, expanding, looking up.
+const COMMAND: usize = 12;
+pub(super) const PROGRAM: usize = 16;
+
 /// A walk through one script, and the scripts inside it.
 pub(super) struct Runner<'i, 'c> {
     pub(super) inspection: &'i mut Inspection<'c>,
@@ -98,7 +102,7 @@ impl<'i, 'c> Runner<'i, 'c> {
     /// Takes steps of work; when there are none left, everything else is passed over (and the action is high).
     pub(super) fn spend(&mut self, steps: usize) -> bool {
         let at = self.origin.span(0..0);
-        self.inspection.has_work_left() && self.inspection.spend(u32::try_from(steps).unwrap_or(u32::MAX), at)
+        self.inspection.has_work_left() && self.inspection.spend(crate::inspection::steps(steps), at)
     }
 
     pub(super) fn script(&mut self, script: &Script, stdin: &Text) -> Text {
@@ -108,7 +112,7 @@ impl<'i, 'c> Runner<'i, 'c> {
             return output;
         }
         for item in &script.items {
-            if !self.spend(1) {
+            if !self.spend(COMMAND) {
                 break;
             }
             let printed = self.item(item, stdin);

@@ -14,7 +14,10 @@ pub(super) const HOLE: char = fact::Word::HOLE;
 pub(super) const CARRIED: usize = 64 * 1024;
 
 /// Bytes that are carried along for one step of work.
-pub(super) const CARRIED_PER_STEP: usize = 256;
+pub(super) const CARRIED_PER_STEP: usize = 128;
+
+/// Bytes that are expanded, split and looked through in one step.
+pub(super) const EXPANDED_PER_STEP: usize = 8;
 
 /// Where a text came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use banksman_core::Span;
 
 use crate::fact::{Fact, Statement, Word};
-use crate::inspection::{Code, Inspection};
+use crate::inspection::{Code, Inspection, steps};
 use crate::origin::Origin;
 
 use lexer::{Kind, Lexed, Reading, Token};
@@ -54,7 +54,7 @@ fn read_statements(inspection: &mut Inspection<'_>, lexed: &Lexed<'_>, origin: O
     for tokens in lexed.statements() {
         let (Some(first), Some(last)) = (tokens.first(), tokens.last()) else { continue };
         let span = origin.span(first.start..last.end);
-        if !inspection.spend(8 + u32::try_from(tokens.len() / 2).unwrap_or(u32::MAX), span) {
+        if !inspection.spend(16 + steps(tokens.len()), span) {
             return understood;
         }
         if lexed.word(first).contains(Word::HOLE) {

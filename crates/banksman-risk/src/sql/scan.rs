@@ -46,7 +46,7 @@ pub(super) fn state_everything(reader: &mut Reader<'_, '_, '_>, tokens: &[Token]
         if token.kind == Kind::Word {
             if let Some(found) = begins_statement(reader, tokens, at) {
                 // Each of them is looked through to its end.
-                let steps = u32::try_from(rest.len() / 16).unwrap_or(u32::MAX).saturating_add(1);
+                let steps = crate::inspection::steps(rest.len() / 8).saturating_add(8);
                 if !reader.inspection.spend(steps, reader.span) {
                     return;
                 }

@@ -247,7 +247,10 @@ fn visit(
             state_text(inspection, tool, siblings, role, text);
         }
         Json::Array(items) if role.is_some() => {
-            for (at, item) in items.iter().enumerate().take(256) {
+            for (at, item) in items.iter().enumerate() {
+                if !inspection.spend(1, super::NOWHERE) {
+                    return;
+                }
                 if let Some(text) = item.as_str() {
                     inspection.enter_argument(Some(format!("{pointer}/{at}")));
                     state_text(inspection, tool, siblings, role, text);

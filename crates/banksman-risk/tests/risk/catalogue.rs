@@ -70,6 +70,28 @@ rules:
 }
 
 #[test]
+fn a_subcommand_of_a_program_that_has_none_is_an_error() {
+    let own = RuleSet::parse(
+        "own.yaml",
+        "
+rules:
+  - id: own.shipit
+    level: low
+    reason: It ships.
+    reversible: true
+    when: [{command: {program: [shipit], subcommand: [now]}}]
+    examples: {matches: [shipit now], differs: [shipit later]}
+",
+    )
+    .unwrap();
+    let error = Catalogue::with_rules(own).unwrap_err().to_string();
+    assert!(
+        error.contains("own.shipit") && error.contains("programs: {shipit: {subcommands: 1}}"),
+        "{error}"
+    );
+}
+
+#[test]
 fn every_disproved_example_is_told() {
     let own = RuleSet::parse(
         "own.yaml",

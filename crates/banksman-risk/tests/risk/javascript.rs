@@ -37,6 +37,23 @@ const DESTRUCTIVE: &[&str] = &[
     "Deno.removeSync('/', {recursive: true})",
     "['/'].forEach(p => require('fs').rmSync(p, {recursive: true}))",
     "class A { constructor(c) { this.c = c } go() { require('child_process').exec(this.c) } } new A('rm -rf /').go()",
+    "ev\\u0061l(\"require('child_process').execSync('rm -rf /')\")",
+    "// a comment ends here\u{2028}require('child_process').execSync('rm -rf /')",
+    "const f = (x\nrequire('child_process').execSync('rm -rf /')",
+    "x = `\nrequire('child_process').execSync('rm -rf /')",
+    "if (x) /'/.test(y); require('child_process').execSync('rm -rf /')",
+    "a = b\n/c/g; require('child_process').execSync('rm -rf /')",
+    "const {a = require('child_process').execSync('rm -rf /')} = {}",
+    "const f = async (c = 'rm -rf /') => { require('child_process').execSync(c) }",
+    "const f = ({c}) => require('child_process').execSync(c); f({c: 'rm -rf /'})",
+    "label: for (;;) { require('child_process').execSync('rm -rf /'); break label }",
+    "x = <a b={require('child_process').execSync('rm -rf /')}>it's {1}</a>",
+    "switch (require('child_process').execSync('rm -rf /')) { default: }",
+    "class A { static { require('child_process').execSync('rm -rf /') } }",
+    "class A { [require('child_process').execSync('rm -rf /')] = 1 }",
+    "export default require('child_process').execSync('rm -rf /')",
+    "x = a ? .5 : require('child_process')?.execSync?.('rm -rf /')",
+    "let c = 'rm'; c += ' -rf /'; require('child_process').execSync(c)",
     "function* f() { yield 'rm -rf /' } for (const c of f()) { require('child_process').exec(c) }",
 ];
 
@@ -125,6 +142,23 @@ fn hostile_shapes_are_read_or_refused() {
     assess(&"`${".repeat(5_000));
     assess(&"a => ".repeat(5_000));
     assess(&"a.b(".repeat(5_000));
+    // What cannot be read at all is high, and found to be so without reading all of it again and again.
+    for noise in [
+        "/[",
+        "`${",
+        "function f(",
+        "(",
+        "{",
+        "a => ",
+        ") => { ] ",
+        "<a ",
+        "new ",
+        "!",
+        "'\\\n",
+        "class A { [",
+    ] {
+        assert!(assess(&noise.repeat(200_000 / noise.len())).level >= Risk::High, "{noise}");
+    }
 }
 
 /// Things around code that do not make it less dangerous.

@@ -51,7 +51,7 @@ proptest! {
         verb in prop_oneof![Just("read"), Just("write"), Just("delete"), Just("rmtree"), Just("chmod")],
         path in prop_oneof![
             Just("/"), Just("/etc/shadow"), Just("~/.ssh/id_rsa"), Just(".env"), Just("/tmp/x"), Just("src/a/b.rs"), Just(".git"),
-            Just("/usr/lib"), Just("~"), Just("node_modules/x"), Just("../x"), Just("/dev/sda"), Just("banksman-data/x"), Just("."),
+            Just("/usr/lib"), Just("~"), Just("node_modules/x"), Just("../x"), Just("../../etc/passwd"), Just("/dev/sda"), Just("banksman-data/x"), Just("."),
         ],
         detours in proptest::collection::vec(prop_oneof![Just("./"), Just("/"), Just("x/../"), Just("x/y/../../"), Just(".//./")], 1..4),
     ) {

@@ -10,6 +10,8 @@ fn assess(code: &str) -> Assessment {
 /// Ways to write `rm -rf /` or the like.
 const DESTRUCTIVE: &[&str] = &[
     "import os as o\no.system('rm -rf /')",
+    "import ｏｓ\nｏｓ.𝓼ystem('rm -rf /')",
+    "    import 𝕠s\n    os.ſystem('rm -rf /')",
     "from os import system as s; s(' '.join(['rm', '-rf', '/']))",
     "from os import *\nsystem('rm -rf /')",
     "f = __import__('os').system\nf('rm -rf /')",
@@ -56,6 +58,25 @@ const DESTRUCTIVE: &[&str] = &[
     "!rm -rf /\nx = 1",
     "%%bash\nrm -rf /",
     "import os\ndef f(:\nos.system('rm -rf /')",
+    "import os\nfoo(a\nos.system('rm -rf /')",
+    "import os\nfoo(a b, os.system('rm -rf /'))",
+    "x = '\nimport os; os.system('rm -rf /')",
+    "import os\n# a comment ends here\ros.system('rm -rf /')",
+    "import os\nf'{1:{os.system(\"rm -rf /\")}}'",
+    "import os\nf\"{os.system(f'{\"rm\"} -rf /')}\"",
+    "import os\nx: os.system('rm -rf /') = 1",
+    "import os\ndef f(x: os.system('rm -rf /')) -> int: pass",
+    "import os\nclass A(metaclass=os.system('rm -rf /')): pass",
+    "import os\nmatch x:\n    case 1 if os.system('rm -rf /'):\n        pass",
+    "import os\nwith (open('a') as f, open('b') as g):\n    os.system('rm -rf /')",
+    "import os\nx = [os.system('rm -rf /') for _ in [1]]",
+    "import os\nif (y := 'rm -rf /'): os.system(y)",
+    "import os\na = b = 'rm -rf /'; os.system(a)",
+    "exec \"import os; os.system('rm -rf /')\" in {}",
+    "import os\nos.\\\n  system(r'rm -rf /')",
+    "import os; os.system('rm' ' -rf' \\\n ' /')",
+    "import os\nx = lambda c=os.system('rm -rf /'): c",
+    "import os\ntry:\n    pass\nexcept os.system('rm -rf /'):\n    pass",
 ];
 
 #[test]
@@ -173,6 +194,15 @@ fn hostile_shapes_are_read_or_refused() {
     assess(&"def f(".repeat(2_000));
     assess(&"a[".repeat(20_000));
     assess(&"\"\"\"".repeat(10_001));
+    // What cannot be read at all is high; quotes that never end are not looked for again and again.
+    for noise in
+        ["def f(", "\"\"\"\\", "f'{", "(", "a[", "\"\\\n", "@", "lambda:", "not ", "a**", "x if y else "]
+    {
+        assert!(assess(&noise.repeat(200_000 / noise.len())).level >= Risk::High, "{noise}");
+    }
+    // A map that is given to thousands of calls.
+    let entries: String = (0..9_000).map(|n| format!("'k{n}': {n}, ")).collect();
+    assert!(assess(&format!("x = {{{entries}}}\n{}", "f(**x)\n".repeat(8_000))).level >= Risk::High);
 }
 
 fn indent(code: &str) -> String {

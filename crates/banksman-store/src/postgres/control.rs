@@ -49,7 +49,8 @@ pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<
             run("UPDATE head SET mode = $1, fell_back_from = $2", &[&to.as_str(), &from.as_str()]).await
         }
         ControlChange::AddCredential(credential) => {
-            let sql = "INSERT INTO credentials (id, secret_hash, kind, name, owner, roles, created_at, expires_at,
+            let sql =
+                "INSERT INTO credentials (id, secret_hash, kind, name, owner, roles, created_at, expires_at,
                                                 revoked_at)
                        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
             run(

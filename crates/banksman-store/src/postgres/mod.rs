@@ -33,8 +33,8 @@ use self::session::{Session, configure};
 use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News,
-    Store, StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News, Store,
+    StoreError, StoredEvent, StoredNotice,
 };
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
@@ -73,7 +73,8 @@ const CONTROL: &str = "\
            ARRAY(SELECT body FROM delegations ORDER BY id)
     FROM head";
 
-const DUE: &str = "SELECT id FROM actions WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2";
+const DUE: &str =
+    "SELECT id FROM actions WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2";
 
 /// Nodes that ask at the same time get different ones.
 const TAKE: &str = "\

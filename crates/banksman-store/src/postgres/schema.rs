@@ -43,7 +43,10 @@ pub(super) async fn migrate(client: &mut Client) -> Result<(), StoreError> {
     }
     let version = i64::try_from(known).unwrap_or(i64::MAX);
     transaction
-        .execute("WITH old AS (DELETE FROM schema_version) INSERT INTO schema_version VALUES ($1)", &[&version])
+        .execute(
+            "WITH old AS (DELETE FROM schema_version) INSERT INTO schema_version VALUES ($1)",
+            &[&version],
+        )
         .await
         .map_err(failed)?;
     transaction.commit().await.map_err(failed)

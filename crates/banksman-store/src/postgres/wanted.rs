@@ -7,10 +7,10 @@ use futures_util::future::{try_join, try_join5};
 use tokio_postgres::{Row, Statement};
 
 use super::guards::{Known, Standing};
+use super::keys;
 use super::meters::{self, Questions};
 use super::rows::{action_id, count, digest, get, time};
 use super::session::{Session, failed};
-use super::keys;
 use crate::StoreError;
 use crate::encode::EncodedCommit;
 
@@ -70,7 +70,8 @@ impl Looks {
         Ok(Self {
             lock: prepare("SELECT last_seq, epoch, pending FROM head FOR UPDATE").await?,
             now: prepare("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await?,
-            actions: prepare("SELECT id, revision, status = 'pending' FROM actions WHERE id = ANY ($1)").await?,
+            actions: prepare("SELECT id, revision, status = 'pending' FROM actions WHERE id = ANY ($1)")
+                .await?,
             joins: prepare("SELECT join_key, id FROM actions WHERE join_key = ANY ($1)").await?,
             keys: prepare("SELECT id, request, action FROM idempotency_keys WHERE id = ANY ($1)").await?,
             agents: prepare("SELECT agent, count FROM pending_by_agents WHERE agent = ANY ($1)").await?,

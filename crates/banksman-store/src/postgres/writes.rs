@@ -247,7 +247,8 @@ fn charges<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encode
 }
 
 fn requests<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a EncodedCommit]) {
-    let used: Vec<&IdempotencyKey> = accepted.iter().filter_map(|commit| commit.idempotency.as_ref()).collect();
+    let used: Vec<&IdempotencyKey> =
+        accepted.iter().filter_map(|commit| commit.idempotency.as_ref()).collect();
     if !used.is_empty() {
         let columns = vec![
             column(&used, |key| keys::idempotency(key).as_bytes().to_vec()),
@@ -301,7 +302,8 @@ fn events<'a>(
         ];
         lines.push(Line { statement: &pens.notices, columns, rows: Some(notices.len()) });
     }
-    let settled: Vec<i64> = accepted.iter().flat_map(|commit| commit.settled_notices.iter().copied()).collect();
+    let settled: Vec<i64> =
+        accepted.iter().flat_map(|commit| commit.settled_notices.iter().copied()).collect();
     if !settled.is_empty() {
         lines.push(Line { statement: &pens.settle, columns: vec![Box::new(settled)], rows: None });
     }

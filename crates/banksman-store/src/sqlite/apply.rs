@@ -9,10 +9,10 @@ use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::control::change_control;
-use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
 use super::meters;
 use super::rows::{action_id, digest};
 use crate::Conflict;
+use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
 
 /// What the writer knows about all that is stored, kept up to date commit by commit.
 #[derive(Default)]

@@ -22,8 +22,8 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use self::examine::examine;
 
-use crate::encode::EncodedCommit;
 use self::writer::{Writer, failed};
+use crate::encode::EncodedCommit;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
     StoreError, StoredEvent, StoredNotice,

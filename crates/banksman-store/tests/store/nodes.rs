@@ -356,7 +356,9 @@ async fn the_database_itself_refuses_what_must_never_happen() {
     }
     let claim = "UPDATE actions SET status = 'executing', claimed_at = 5, join_key = NULL";
     database.execute(claim).expect("what the lifecycle allows");
-    for sql in ["UPDATE actions SET claimed_at = 6", "UPDATE actions SET claimed_at = NULL, status = 'pending'"] {
+    for sql in
+        ["UPDATE actions SET claimed_at = 6", "UPDATE actions SET claimed_at = NULL, status = 'pending'"]
+    {
         assert!(database.execute(sql).is_err(), "{sql}");
     }
     assert_eq!(log_is_whole(&*store).await, 1);

@@ -74,7 +74,7 @@ async fn no_action_is_stored_in_a_state_that_it_cannot_be_in() {
     refused(
         &connection,
         "INSERT INTO actions SELECT x'01', agent, owner, tool, tier, status, digest, version, revision, batch,
-         created_at, wake_at, 0, claimed_at, reviews, state FROM actions WHERE status = 'pending'",
+         created_at, wake_at, 0, claimed_at, reviews, state, priority FROM actions WHERE status = 'pending'",
     );
 }
 
@@ -115,7 +115,7 @@ async fn actions_are_never_removed() {
     assert!(refused(&connection, "DELETE FROM actions WHERE status = 'blocked'").contains("never removed"));
     // Replacing removes as well, and so might let a claimed action be claimed again.
     let replace = "INSERT OR REPLACE INTO actions SELECT id, agent, owner, tool, tier, 'authorised', digest,
-                   version, revision, batch, created_at, wake_at, 0, NULL, reviews, state
+                   version, revision, batch, created_at, wake_at, 0, NULL, reviews, state, priority
                    FROM actions WHERE status = 'executing'";
     assert!(refused(&connection, replace).contains("never removed"));
     assert_eq!(number(&connection, "SELECT count(*) FROM actions"), before);

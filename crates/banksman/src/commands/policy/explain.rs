@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Context as _;
 use banksman_core::json::parse;
-use banksman_core::{Action, Mode, Verdict};
+use banksman_core::{Action, Mode, Tier, Verdict};
 use banksman_policy::{Facts, Judgement};
 use serde::Serialize;
 
@@ -16,6 +17,7 @@ use crate::context::Context;
 use crate::display::{Screen, Tone, Visible};
 use crate::exit::{Exit, stop};
 use crate::folder::read_policy;
+use crate::span::span;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -107,6 +109,26 @@ fn explained(judged: &Judgement) -> Explained<'_> {
     }
 }
 
+/// What becomes of the action.
+fn consequence(verdict: &Verdict) -> String {
+    match verdict.tier {
+        Tier::Auto => "runs at once".into(),
+        Tier::Notify => "runs at once, and people are told".into(),
+        Tier::Block => "never runs".into(),
+        Tier::Approve | Tier::Escalate => {
+            let people = match verdict.quorum.count() {
+                1 => "one person".to_owned(),
+                count => format!("{count} people"),
+            };
+            let within = span(Duration::from_secs(verdict.timeout_seconds));
+            match verdict.quorum.roles() {
+                [] => format!("held for {people}, within {within}"),
+                roles => format!("held for {people} ({}), within {within}", roles.join(", ")),
+            }
+        }
+    }
+}
+
 /// Why this verdict, as a tree: what was said, by whom, and which of it decided.
 fn tree(
     action: &Action,
@@ -116,10 +138,6 @@ fn tree(
 ) -> String {
     let verdict = &judged.verdict;
     let mut out = String::new();
-    let people = match verdict.quorum.count() {
-        1 => "one person".to_owned(),
-        count => format!("{count} people"),
-    };
     let _ = writeln!(
         out,
         "{}  {} at risk {}: {}",
@@ -128,7 +146,7 @@ fn tree(
         screen.paint(verdict.risk.into(), verdict.risk.as_str()),
         Visible(&verdict.rule),
     );
-    let _ = writeln!(out, "|  {people}, within {} s", verdict.timeout_seconds);
+    let _ = writeln!(out, "|  {}", consequence(verdict));
     for reason in &judged.reasons {
         let mark = if reason.source == verdict.rule { "=>" } else { "+-" };
         let tier = reason.tier.map_or("-", banksman_core::Tier::as_str);

@@ -49,18 +49,30 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         return Err(stop(Exit::Usage, "which policy is to be tried? Name it with --policy PATH"));
     };
     let policy = read_policy(path)?;
-    let replay = replay(args, &policy, context)?;
+    let Done { replay, redacted } = replay(args, &policy, context)?;
     if context.globals.json {
-        context.print_json(&json(&replay))?;
+        context.print_json(&json(&replay, redacted))?;
     } else {
         let too_wide = if args.wide { TooWide::GoOn } else { TooWide::Cut };
         context.print(&text(&replay, too_wide, context))?;
+        if redacted > 0 {
+            context.print(&format!(
+                "{redacted} of them have arguments that people do not get to see: rules were asked about the rest.\n"
+            ))?;
+        }
     }
     let contradicted = replay.contradicting() > 0 && args.fail_if_contradicted;
     Ok(if contradicted { Exit::Failure } else { Exit::Done }.into())
 }
 
-fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Replay> {
+/// What came of it.
+struct Done {
+    replay: Replay,
+    /// How many actions were not seen whole.
+    redacted: u64,
+}
+
+fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Done> {
     let client = context.client()?;
     let mode = match args.mode {
         Some(mode) => mode,
@@ -68,6 +80,7 @@ fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Rep
     };
     let since = args.since.map(|when| when.from(context.now));
     let mut replay = Replay::new(args.limit);
+    let mut redacted = 0;
     let mut again =
         Again { policy, mode, recorded_findings: args.recorded_findings, meters: Meters::default() };
     // Oldest first, because windows fill in the order of things; ids begin with their time.
@@ -80,6 +93,7 @@ fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Rep
     loop {
         let page = client.actions(&query)?;
         for view in page.items.iter().filter(|view| since.is_none_or(|since| view.created_at >= since)) {
+            redacted += u64::from(is_redacted(view));
             replay.add(again.judge(view));
         }
         progress(replay.total());
@@ -89,13 +103,18 @@ fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Rep
         }
     }
     clear_progress();
-    Ok(replay)
+    Ok(Done { replay, redacted })
 }
 
 /// An id before all those of a moment.
 fn before(moment: Timestamp) -> ActionId {
     let millis = u64::try_from(moment.as_micros() / 1000).unwrap_or(0);
     ActionId::from_parts(millis.saturating_sub(1), 0)
+}
+
+/// Whether people see less of it than there is.
+fn is_redacted(view: &ActionView) -> bool {
+    !view.verdict.redact.is_empty()
 }
 
 /// What history is judged by, and what windows hold so far.
@@ -110,7 +129,8 @@ impl Again<'_> {
     fn judge(&mut self, view: &ActionView) -> Replayed {
         let action = action_of(view);
         let mut assessment = view.assessment.clone();
-        if !self.recorded_findings {
+        // What was hidden cannot be read again; what was found in it is on record.
+        if !self.recorded_findings && !is_redacted(view) {
             // What triage said is not asked again: it may cost, and it would not say the same.
             assessment = Assessment { triage: assessment.triage, ..self.policy.assessor().assess(&action) };
         }
@@ -180,7 +200,7 @@ fn clear_progress() {
     }
 }
 
-fn json(replay: &Replay) -> serde_json::Value {
+fn json(replay: &Replay, redacted: u64) -> serde_json::Value {
     let counts: serde_json::Map<String, serde_json::Value> = Tier::ALL
         .iter()
         .map(|before| {
@@ -205,6 +225,7 @@ fn json(replay: &Replay) -> serde_json::Value {
     };
     serde_json::json!({
         "actions": replay.total(),
+        "redacted": redacted,
         "changed": replay.changed(),
         "contradicting": replay.contradicting(),
         "counts": counts,
