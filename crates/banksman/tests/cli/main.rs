@@ -19,6 +19,7 @@ mod offline;
 mod commands;
 mod hostile;
 mod kill;
+mod nodes;
 mod people;
 mod refunds;
 mod server;
