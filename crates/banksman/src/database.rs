@@ -12,13 +12,13 @@ use crate::folder::Folder;
 
 /// For the commands that open the store themselves.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct DatabaseArgs {
     /// A PostgreSQL that holds the data instead of DATA/banksman.db, such as postgres://USER@HOST/NAME
     #[arg(long, value_name = "URL", env = "BANKSMAN_DATABASE", hide_env_values = true)]
     database: Option<Secret>,
 }
 
-impl Args {
+impl DatabaseArgs {
     /// The address of a shared database, if there is one. BANKSMAN_DATABASE= in an environment file means none.
     pub(crate) fn shared(&self) -> anyhow::Result<Option<&str>> {
         match self.database.as_ref().map(Secret::reveal) {

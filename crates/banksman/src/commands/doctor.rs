@@ -7,7 +7,7 @@ use banksman_core::wire::PolicyView;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::database;
+use crate::database::DatabaseArgs;
 use crate::display::Visible;
 use crate::exit::Exit;
 use crate::folder::{self, Folder};
@@ -16,7 +16,7 @@ use crate::span::to_the_second;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: database::Args,
+    database: DatabaseArgs,
     /// The policy file, if the server was started with another
     #[arg(long, value_name = "PATH", env = "BANKSMAN_POLICY")]
     policy: Option<std::path::PathBuf>,

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use crate::context::Context;
-use crate::database;
+use crate::database::DatabaseArgs;
 use crate::exit::Exit;
 use crate::folder::Folder;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: database::Args,
+    database: DatabaseArgs,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {

@@ -17,7 +17,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::context::Context;
-use crate::database;
+use crate::database::DatabaseArgs;
 use crate::exit::Exit;
 use crate::folder::{Folder, read_policy};
 use crate::reload;
@@ -33,7 +33,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "ADDR", env = "BANKSMAN_LISTEN", default_value = "127.0.0.1:7447")]
     listen: SocketAddr,
     #[command(flatten)]
-    database: database::Args,
+    database: DatabaseArgs,
     /// The policy file [default: DATA/policy.yaml]
     #[arg(long, value_name = "PATH", env = "BANKSMAN_POLICY")]
     policy: Option<PathBuf>,

@@ -10,7 +10,7 @@ use banksman_store::Credential;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::database;
+use crate::database::DatabaseArgs;
 use crate::display::Visible;
 use crate::exit::{Exit, stop};
 use crate::folder::Folder;
@@ -18,7 +18,7 @@ use crate::folder::Folder;
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     #[command(flatten)]
-    database: database::Args,
+    database: DatabaseArgs,
     #[command(subcommand)]
     command: TokenCommand,
 }
