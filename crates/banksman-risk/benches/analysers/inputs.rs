@@ -5,7 +5,7 @@ use std::fmt;
 use banksman_core::Kind;
 
 /// Bytes of a text that is as long as may be.
-const LONGEST: usize = 250_000;
+const LONGEST: usize = 190_000;
 
 pub(crate) struct Input {
     name: &'static str,

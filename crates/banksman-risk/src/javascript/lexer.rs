@@ -21,11 +21,16 @@ pub(super) struct Lexer<'s> {
     pub(super) broke: bool,
     /// A template was not closed; no later one is.
     unclosed: bool,
+    /// How many bytes were looked at for the end of a regular expression that had none.
+    futile: usize,
 }
+
+/// Who has looked that far in vain stops looking: otherwise a line of nothing but slashes is read again for each.
+const FUTILE: usize = 64 * 1024;
 
 impl<'s> Lexer<'s> {
     pub(super) fn new(text: &'s str) -> Self {
-        let mut lexer = Self { text, at: 0, broke: false, unclosed: false };
+        let mut lexer = Self { text, at: 0, broke: false, unclosed: false, futile: 0 };
         if text.starts_with("#!") {
             lexer.skip_line();
         }
@@ -147,6 +152,9 @@ impl<'s> Lexer<'s> {
 
     /// Reads a regular expression that begins here instead of a division. `false`: it does not end.
     pub(super) fn regex(&mut self, start: usize) -> bool {
+        if self.futile > FUTILE {
+            return false;
+        }
         let mut in_class = false;
         let mut at = start + 1;
         loop {
@@ -155,8 +163,14 @@ impl<'s> Lexer<'s> {
                 b'[' => in_class = true,
                 b']' => in_class = false,
                 b'/' if !in_class => break,
-                b'\n' | b'\r' => return false,
-                0 if at >= self.text.len() => return false,
+                b'\n' | b'\r' => {
+                    self.futile += at - start;
+                    return false;
+                }
+                0 if at >= self.text.len() => {
+                    self.futile += at - start;
+                    return false;
+                }
                 _ => {}
             }
             at += 1;

@@ -73,7 +73,11 @@ impl Parser<'_> {
     }
 
     fn parenthesis(&mut self) -> CommandKind {
-        if self.peek_at(1) == Some(b'(') && self.closes_as_arithmetic(self.at + 2) {
+        let inside = self.text.as_bytes().get(self.at + 2..).unwrap_or_default();
+        if self.peek_at(1) == Some(b'(')
+            && !begins_like_a_command(inside)
+            && self.closes_as_arithmetic(self.at + 2)
+        {
             let start = self.at;
             self.at += 2;
             let parts = self.arithmetic_parts();
@@ -242,9 +246,6 @@ impl Parser<'_> {
     pub(super) fn closes_as_arithmetic(&self, start: usize) -> bool {
         let mut depth = 0_usize;
         let bytes = self.text.as_bytes();
-        if bytes.get(start..).is_some_and(begins_like_a_command) {
-            return false;
-        }
         let mut at = start;
         while let Some(byte) = bytes.get(at) {
             match byte {
@@ -272,7 +273,8 @@ impl Parser<'_> {
 }
 
 /// Whether what stands in `((` reads as a program and its first argument, which no arithmetic does: two names side by
-/// side. bash would refuse it, but other shells take it for a subshell in a subshell and run it.
+/// side. bash would refuse it, but other shells take it for a subshell in a subshell and run it. `$((` is arithmetic
+/// to all of them.
 fn begins_like_a_command(inside: &[u8]) -> bool {
     let inside = inside.trim_ascii_start();
     let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"_./".contains(byte)).count();
