@@ -108,6 +108,11 @@ fn folder_checks(args: &Args, context: &Context) -> anyhow::Result<Vec<Check>> {
     }
     checks.push(database_check(&folder, shared)?);
     let policy = args.policy.clone().unwrap_or_else(|| folder.policy());
+    if args.policy.is_none() && !policy.exists() {
+        let other = "none in the data folder: the server was given another, or will write one";
+        checks.push(Check::good("policy", other.to_owned()));
+        return Ok(checks);
+    }
     match folder::read_policy(&policy) {
         Ok(read) => {
             checks.push(Check::good("policy", format!("{} can be read", policy.display())));
@@ -193,7 +198,8 @@ fn policy_in_force(policy: &PolicyView) -> Check {
             format!(
                 "the policy of {since}, because the change of {} could not be used: {}",
                 to_the_second(refused.at),
-                refused.problem
+                // The line with its caret is for the log: here it would be out of place.
+                refused.problem.lines().take(2).collect::<Vec<_>>().join(" ")
             ),
             "mend the policy; the server takes it up within seconds",
         ),
