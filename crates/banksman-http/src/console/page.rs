@@ -129,10 +129,23 @@ fn card(session: &Session, case: &Case) -> String {
     } else {
         format!("<section class=untrusted><h3>The agent says (untrusted)</h3><dl>{said}</dl></section>")
     };
+    let mut told = String::new();
+    for message in &verdict.messages {
+        let _ = writeln!(told, "<p class=message>{}</p>", text(message));
+    }
+    if let Some(triage) = &submission.assessment.triage
+        && let Some(words) = triage.rationale.as_ref().or(triage.problem.as_ref())
+    {
+        let words = text(words);
+        let _ = writeln!(
+            told,
+            "<section class=untrusted><h3>Triage says (untrusted)</h3><p>{words}</p></section>"
+        );
+    }
     let deadline = case.state.ends_at().map(|at| at.to_string()).unwrap_or_default();
     format!(
         "<article class=\"{risk}\"><h2>{tool}</h2>\n<p><b>{risk} risk</b> · asked by {agent} · expires {deadline} · rule {rule} · \
-         {approvals} of {needed} approvals</p>\n<h3>Will run with exactly these arguments</h3><pre>{args}</pre>\n\
+         {approvals} of {needed} approvals</p>\n<h3>Will run with exactly these arguments</h3><pre>{args}</pre>\n{told}\
          <p class=digest>{id} version {version}<br>{digest}</p>\n{said}\
          <form method=post action=\"/decide\"><input type=hidden name=csrf value=\"{csrf}\">\
          <input type=hidden name=id value=\"{id}\"><input type=hidden name=version value=\"{version}\">\

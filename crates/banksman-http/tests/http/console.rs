@@ -272,6 +272,16 @@ async fn what_an_agent_writes_never_becomes_markup_and_never_hides() {
 }
 
 #[tokio::test]
+async fn the_page_shows_what_rules_say_and_hides_what_they_redact() {
+    let server = Server::start().await;
+    server.propose("charge_card", json!({"amount": 50, "card": "4111-1111"})).await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let page = browser.page(&server).await.text();
+    assert!(page.contains("Is it theirs?"), "{page}");
+    assert!(page.contains("[redacted]") && !page.contains("4111"), "{page}");
+}
+
+#[tokio::test]
 async fn a_hostile_code_in_a_link_is_only_text() {
     let server = Server::start().await;
     let hostile = "\"><script>alert(1)</script>";
