@@ -191,7 +191,10 @@ mod tests {
         assert!(!encrypted("postgres://u@db.internal/b?sslmode=disable"));
         for local in ["localhost", "127.0.0.1", "[::1]", "%2Frun%2Fpostgresql"] {
             assert!(!encrypted(&format!("postgres://u@{local}/b")), "{local}");
-            assert!(encrypted(&format!("postgres://u@{local}/b?sslmode=require&application_name=x")), "{local}");
+            assert!(
+                encrypted(&format!("postgres://u@{local}/b?sslmode=require&application_name=x")),
+                "{local}"
+            );
         }
     }
 

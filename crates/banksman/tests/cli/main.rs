@@ -24,5 +24,6 @@ mod people;
 mod refunds;
 mod server;
 mod stopping;
+mod store_copy;
 mod token;
 mod triage;
