@@ -9,8 +9,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use banksman_engine::{Engine, EngineConfig, Signer, SystemClock};
 use banksman_policy::{DEFAULT_POLICY, Policy, Source};
-use banksman_store::Store;
 use banksman_store::sqlite::SqliteStore;
+use banksman_store::{Store, StoreError};
 
 use crate::exit::{Exit, stop};
 
@@ -78,6 +78,21 @@ impl Folder {
                     self.database().display()
                 )
             })
+    }
+
+    /// Writes the database as it is at this moment to a new file that only its owner can read.
+    pub(crate) fn back_up(&self, file: &Path) -> anyhow::Result<()> {
+        let made = private()
+            .create_new(true)
+            .open(file)
+            .with_context(|| format!("cannot make {}", file.display()))?;
+        banksman_store::sqlite::back_up(&self.database(), file)
+            .and_then(|()| made.sync_all().map_err(|error| StoreError::Failed(error.to_string())))
+            .inspect_err(|_| {
+                // Half a backup is worse than none.
+                let _ = fs::remove_file(file);
+            })
+            .with_context(|| format!("cannot write {}", file.display()))
     }
 
     fn must_not_have_moved(&self) -> anyhow::Result<()> {

@@ -21,7 +21,7 @@ use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-pub use self::examine::examine;
+pub use self::examine::{back_up, examine};
 
 pub(crate) use self::writer::failed;
 

@@ -1,13 +1,16 @@
-//! `banksman store copy`: from one machine to many, with everything that is pending.
+//! `banksman store`: a copy of the data for safe keeping, or for many nodes.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use banksman_store::copy::{Copied, copy};
+use banksman_store::sqlite::examine;
 use clap::Subcommand;
 
 use crate::context::Context;
 use crate::database::DatabaseArgs;
+use crate::display::Visible;
 use crate::exit::{Exit, stop};
 use crate::folder::Folder;
 use crate::progress::Progress;
@@ -21,6 +24,11 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Write what DATA/banksman.db holds to a new file, while the server runs
+    Backup {
+        /// The file to write; it must not exist
+        file: PathBuf,
+    },
     /// Move what DATA/banksman.db holds to an empty PostgreSQL, compared row by row
     Copy {
         #[command(flatten)]
@@ -32,7 +40,34 @@ enum Command {
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let Command::Copy { to, keep } = &args.command;
+    match &args.command {
+        Command::Backup { file } => back_up(file, context),
+        Command::Copy { to, keep } => move_out(to, *keep, context),
+    }
+}
+
+fn back_up(file: &Path, context: &Context) -> anyhow::Result<ExitCode> {
+    let folder = Folder::open(&context.globals.data)?;
+    folder.back_up(file)?;
+    // What cannot be read is no backup.
+    let found = examine(file).with_context(|| format!("{} is not sound", file.display()))?;
+    if context.globals.json {
+        context.print_json(&serde_json::json!({
+            "file": file, "actions": found.actions, "events": found.events, "schema": found.schema,
+        }))?;
+    } else {
+        context.print(&format!(
+            "{}: {} actions, {} events. Keep {} with it, apart from everyone who must not sign.\n",
+            Visible(&file.display().to_string()),
+            found.actions,
+            found.events,
+            Visible(&folder.key().display().to_string()),
+        ))?;
+    }
+    Ok(Exit::Done.into())
+}
+
+fn move_out(to: &DatabaseArgs, keep: bool, context: &Context) -> anyhow::Result<ExitCode> {
     let url = to.shared()?.ok_or_else(|| {
         stop(Exit::Usage, "say where to: --database postgres://USER@HOST/NAME, or BANKSMAN_DATABASE")
     })?;
@@ -53,7 +88,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         folder.retire_database()?;
     }
     drop(lock);
-    tell(&copied, &folder, *keep, context)?;
+    tell(&copied, &folder, keep, context)?;
     Ok(Exit::Done.into())
 }
 

@@ -7,6 +7,7 @@
     reason = "a test that cannot go on stops; helpers here are test code too"
 )]
 
+mod backup;
 mod chance;
 mod installation;
 mod policy;
