@@ -35,7 +35,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-wal", &[]),
     ("banksman-store", &["banksman-core", "banksman-wal"]),
     ("banksman-engine", &["banksman-core", "banksman-policy", "banksman-store"]),
-    ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine"]),
+    ("banksman-web", &["banksman-core"]),
+    ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine", "banksman-web"]),
     ("banksman-client", &["banksman-core"]),
     (
         "banksman",
@@ -52,7 +53,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy"];
+const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy", "banksman-web"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

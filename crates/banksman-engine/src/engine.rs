@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use banksman_core::Case;
+use banksman_core::{Case, Timestamp};
 use banksman_store::{Control, PendingLimits, Store};
 use tokio::sync::watch;
 
@@ -94,6 +94,12 @@ impl Engine {
     #[must_use]
     pub fn jwks(&self) -> serde_json::Value {
         self.signer.jwks()
+    }
+
+    /// The time by this engine's clock, which is the one that deadlines are held against.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Grows whenever the audit log does: the place of its newest event.
