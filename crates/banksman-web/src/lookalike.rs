@@ -59,12 +59,20 @@ fn in_text(text: &str, found: &mut BTreeSet<Oddity>) {
             found.insert(Oddity { host: host.into(), problem: "stands for", like: meant });
         }
         if !host.is_ascii() {
-            let like: String = skeleton(host).collect();
+            let like = looks_like(host);
             if like.is_ascii() && like != host {
                 found.insert(Oddity { host: host.into(), problem: "is spelled to look like", like });
             }
         }
     }
+}
+
+/// How a name reads to someone who takes every foreign letter for the one it resembles. Letters of ASCII stay: the
+/// table of lookalikes would make `rn` of an `m`.
+fn looks_like(host: &str) -> String {
+    host.chars()
+        .map(|c| if c.is_ascii() { c.to_string() } else { skeleton(c.encode_utf8(&mut [0; 4])).collect() })
+        .collect()
 }
 
 fn looks_like_a_host(word: &str) -> bool {
