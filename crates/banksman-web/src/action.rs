@@ -61,12 +61,12 @@ impl ActionPage<'_> {
                             section.panel { h2 { (change.title) } (change.show()) }
                         }
                         (untrusted(action))
+                        @for history in self.history { (past(frame, history)) }
                     }
                     div.why {
                         @if action.status == Status::Pending { (decide(frame, action)) } @else { (ended(frame, action)) }
                         (judged(action))
                         (people(action))
-                        @for history in self.history { (past(frame, history)) }
                     }
                 }
             }

@@ -6,10 +6,12 @@ use banksman_core::{Risk, Status};
 use maud::{Markup, html};
 
 use crate::frame::Frame;
+use crate::lookalike::{Oddity, oddities};
 use crate::marks::numbered;
 use crate::moment::{ago, left};
 use crate::parts::{Progress, binding, risk, status};
 use crate::text::{Foreign, brief};
+use crate::values::odd_hosts;
 
 /// Longer arguments are shown in short, and then decided on the page that shows them whole.
 const WHOLE: usize = 320;
@@ -21,6 +23,12 @@ pub(crate) fn shows_everything(action: &ActionView) -> bool {
         && action.verdict.risk < Risk::Critical
         && action.verdict.messages.is_empty()
         && !action.verdict.require_reason
+        && odd_names(action).is_empty()
+}
+
+/// Host names that are not what they look like need a closer look than a card gives.
+fn odd_names(action: &ActionView) -> Vec<Oddity> {
+    action.args.to_json().map(|args| oddities(&args)).unwrap_or_default()
 }
 
 /// A card.
@@ -50,7 +58,9 @@ pub(crate) fn card(frame: &Frame<'_>, action: &ActionView) -> Markup {
             @if let Some(worst) = worst {
                 p.worst { (Foreign(&worst.finding.reason)) @if found.len() > 1 { span.quiet { " and " (found.len() - 1) " more" } } }
             }
+            (odd_hosts(&odd_names(action)))
             footer {
+                p.changed data-changed role="status" {}
                 @if shows_everything(action) {
                     form method="post" action="/decide" {
                         (binding(frame.viewer.csrf, action))
@@ -59,10 +69,9 @@ pub(crate) fn card(frame: &Frame<'_>, action: &ActionView) -> Markup {
                         button.approve name="decision" value="approve" data-approve { "Approve" }
                     }
                 } @else if action.status == Status::Pending {
-                    span.quiet.grow { "Decide on its page, which shows all of it." }
+                    span.quiet { "Decide on its page, which shows all of it." }
                     a.button.strong href=(page) { "Review" }
                 }
-                p.changed data-changed role="status" {}
             }
         }
     }

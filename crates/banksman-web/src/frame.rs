@@ -1,5 +1,6 @@
 //! What every page has around it.
 
+use banksman_core::visible::VisibleJson;
 use banksman_core::{ActionId, Mode, Timestamp};
 use maud::{DOCTYPE, Markup, html};
 
@@ -223,7 +224,7 @@ fn head(title: &str) -> Markup {
             meta charset="utf-8";
             meta name="viewport" content="width=device-width, initial-scale=1";
             meta name="color-scheme" content="light dark";
-            title { (title) }
+            title { (VisibleJson(title).to_string()) }
             link rel="icon" href=(address("icon.svg")) type="image/svg+xml";
             link rel="stylesheet" href=(address("base.css"));
             link rel="stylesheet" href=(address("review.css"));

@@ -82,7 +82,7 @@ fn stretches(text: &str, findings: &[Numbered<'_>]) -> Vec<Stretch> {
         .iter()
         .filter_map(|found| {
             let span = found.finding.span?;
-            let (start, end) = (floor(text, span.start as usize), floor(text, span.end as usize));
+            let (start, end) = (floor(text, span.start as usize), ceiling(text, span.end as usize));
             (start < end).then_some((start, end, found))
         })
         .collect();
@@ -109,6 +109,15 @@ fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
         at -= 1;
+    }
+    at
+}
+
+/// The nearest character boundary at or behind a byte.
+fn ceiling(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
     }
     at
 }

@@ -1,0 +1,5 @@
+//! The pages, drawn with everything that a hostile agent could write.
+
+mod gallery;
+mod markup;
+mod pages;
