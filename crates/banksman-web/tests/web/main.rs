@@ -3,3 +3,4 @@
 mod gallery;
 mod markup;
 mod pages;
+mod snapshot;
