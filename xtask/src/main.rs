@@ -1,6 +1,7 @@
 //! `cargo xtask CHORE`: everything that is done to this repository rather than with it.
 
 mod bench;
+mod browser;
 mod check;
 mod postgres;
 mod test;
@@ -14,6 +15,7 @@ cargo xtask CHORE
 
   test                    run every test, installing or starting what they need
   postgres COMMAND...     run a command beside a temporary PostgreSQL, such as `cargo nextest run -p banksman-store`
+  browser [ARGUMENTS]     the review console in a real Chromium; pictures of every page are kept
   check                   formatting, clippy with warnings denied, house rules: what .ci/run runs besides tests
   bench cycle [OPTIONS]   propose -> decide -> claim -> outcome over HTTP, beside the machine's own limits
       --cycles N          cycles per run and client count (default 6000; a tenth of it for one client)
@@ -32,6 +34,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test", rest @ ..] => test::run(rest),
         ["postgres", command @ ..] => postgres::run(command),
+        ["browser", rest @ ..] => browser::run(rest),
         ["check"] => check::run(),
         ["bench", "risk", rest @ ..] => test::cargo(
             &[

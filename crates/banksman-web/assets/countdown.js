@@ -13,13 +13,17 @@ export const span = (seconds) => {
   return `${rest} s`;
 };
 
+// The server's clock counts, not the reader's: how far apart they were when the page was made is taken off.
+const apart = Date.now() - Number(document.body.dataset.now ?? Date.now());
+
 const tick = (time) => {
-  const left = Math.max(0, Math.floor((Date.parse(time.dateTime) - Date.now()) / 1000));
+  const exactly = Date.parse(time.dateTime) - (Date.now() - apart);
+  const left = Math.max(0, Math.floor(exactly / 1000));
   const words = span(left);
   if (time.textContent !== words) time.textContent = words;
   time.classList.toggle("soon", left < 300);
   const card = time.closest("[data-action]");
-  if (left === 0 && card && !card.classList.contains("stale")) close(card, "Expired: nobody decided in time. It did not run.");
+  if (exactly <= 0 && card && !card.classList.contains("stale")) close(card, "Expired: nobody decided in time. It did not run.");
 };
 
 export const countDown = () => {

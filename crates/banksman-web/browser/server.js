@@ -28,16 +28,18 @@ class Server {
     const policy = join(data, "policy.yaml");
     writeFileSync(policy, POLICY);
     const child = spawn(PROGRAM, ["serve", "--json", "--data", join(data, "data"), "--listen", "127.0.0.1:0", "--policy", policy], {
-      stdio: ["ignore", "pipe", "inherit"],
-      env: { ...process.env, USER: "ada", RUST_LOG: "error" },
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...process.env, USER: "ada" },
     });
+    let said = "";
+    child.stderr.on("data", (chunk) => { said = (said + chunk).slice(-4000); });
     const welcome = await new Promise((resolve, reject) => {
       let text = "";
       child.stdout.on("data", (chunk) => {
         text += chunk;
         try { resolve(JSON.parse(text)); } catch { /* not all of it yet */ }
       });
-      child.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+      child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
     });
     return Object.assign(new Server(), { data, child, url: welcome.url, agent: welcome.first.agent_token, link: welcome.first.sign_in_link });
   }

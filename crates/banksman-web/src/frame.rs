@@ -140,7 +140,7 @@ impl Frame<'_> {
             (DOCTYPE)
             html lang="en" {
                 (head(&format!("{count}{title} · Banksman")))
-                body data-newest=(newest) data-pending=(pending) {
+                body data-newest=(newest) data-now=(self.now.as_millis()) {
                     a.skip href="#main" { "Skip to the content" }
                     header.bar {
                         a.brand href="/" { span.signal aria-hidden="true" {} "Banksman" }
