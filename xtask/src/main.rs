@@ -16,11 +16,19 @@ cargo xtask CHORE
   postgres COMMAND...     run a command beside a temporary PostgreSQL, such as `cargo nextest run -p banksman-store`
   check                   formatting, clippy with warnings denied, house rules: what .ci/run runs besides tests
   bench cycle [OPTIONS]   propose -> decide -> claim -> outcome over HTTP, beside the machine's own limits
+      --database KIND     sqlite (default) or postgres, a temporary one
+      --nodes A,B         how many nodes share the PostgreSQL (default 1,2,4)
       --cycles N          cycles per run and client count (default 6000; a tenth of it for one client)
       --clients A,B,C     how many clients at a time (default 1,16,64)
       --rounds N          runs of each, of which the median counts (default 3)
       --binary PATH       measure this binary instead of building one
       --no-memory         leave out the measurement of memory per pending action
+  bench hold [OPTIONS]    many pending actions and many clients that wait: memory of each, and how soon they hear
+      --database KIND     sqlite (default) or postgres
+      --nodes N           how many nodes share the PostgreSQL (default 1); reviewers and clients are spread over them
+      --pending N         how many actions are held (default 100000)
+      --waiters N         how many clients wait, each for one of them (default 10000)
+      --binary PATH       measure this binary instead of building one
   bench policy            judging by 10 to 10,000 rules, beside cedar-policy in the same run
   bench risk [--corpora DIR]
                           judge labelled cases: recall, false alarms, time (default ../shared/corpora)
@@ -48,6 +56,7 @@ fn main() -> ExitCode {
             &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),
         ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
+        ["bench", "hold", rest @ ..] => bench::hold::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             return ExitCode::SUCCESS;

@@ -26,15 +26,24 @@ pub(crate) fn run(command: &[&str]) -> anyhow::Result<()> {
     let [program, arguments @ ..] = command else {
         bail!("which command? For example: cargo xtask postgres cargo nextest run -p banksman-store");
     };
-    let cluster = Cluster::start()?;
+    let cluster = Cluster::start(Durability::Forgetful)?;
     eprintln!("+ {VARIABLE}={} {}", cluster.url(), command.join(" "));
     let status = Command::new(program).args(arguments).env(VARIABLE, cluster.url()).status();
     ensure!(status.with_context(|| format!("cannot run {program}"))?.success(), "{program} failed");
     Ok(())
 }
 
+/// Whether the server has to survive a power cut.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// What a test breaks is the process or the connection, never the power: fsync would only cost time.
+    Forgetful,
+    /// As it is used, and so what a benchmark measures.
+    Durable,
+}
+
 impl Cluster {
-    pub(crate) fn start() -> anyhow::Result<Self> {
+    pub(crate) fn start(durability: Durability) -> anyhow::Result<Self> {
         let programs = programs()?;
         let folder = tempfile::Builder::new().prefix("banksman-pg-").tempdir()?;
         let user = Unprivileged::find()?;
@@ -56,8 +65,11 @@ impl Cluster {
         let log = std::fs::File::create(folder.path().join("log"))?;
         let mut postgres = as_user(user.as_ref(), &programs.join("postgres"));
         postgres.arg("-D").arg(&data).arg("-k").arg(folder.path());
-        // What a test breaks is the process or the connection, never the power: fsync would only cost time.
-        for setting in ["listen_addresses=", "fsync=off", "max_connections=400", "shared_buffers=64MB"] {
+        let settings: &[&str] = match durability {
+            Durability::Forgetful => &["fsync=off", "shared_buffers=64MB"],
+            Durability::Durable => &["fsync=on", "synchronous_commit=on", "shared_buffers=256MB"],
+        };
+        for setting in [&["listen_addresses=", "max_connections=400"], settings].concat() {
             postgres.args(["-c", setting]);
         }
         postgres.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).current_dir(folder.path());
@@ -82,8 +94,18 @@ impl Cluster {
     }
 
     pub(crate) fn url(&self) -> String {
+        self.url_of("postgres")
+    }
+
+    /// The address of one of its databases.
+    pub(crate) fn url_of(&self, database: &str) -> String {
         let folder = self.folder.path().to_string_lossy().replace('/', "%2F");
-        format!("postgres://banksman@{folder}/postgres")
+        format!("postgres://banksman@{folder}/{database}")
+    }
+
+    /// The process that all its others are children of.
+    pub(crate) fn pid(&self) -> u32 {
+        self.server.id()
     }
 }
 

@@ -1,15 +1,16 @@
 //! `cargo xtask test`: every test, on a machine that has only Rust and a C compiler.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::bail;
 
-use crate::postgres::{self, Cluster};
+use crate::postgres::{self, Cluster, Durability};
 
 /// Runs every test. Further words go to the test runner.
 pub(crate) fn run(more: &[&str]) -> anyhow::Result<()> {
     // One server for all tests; it ends when they have.
-    let cluster = Cluster::start()?;
+    let cluster = Cluster::start(Durability::Forgetful)?;
     let test = |arguments: &[&str]| cargo_with(arguments, &[(postgres::VARIABLE, &cluster.url())]);
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
@@ -35,4 +36,9 @@ fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> anyhow::Result<
         bail!("cargo {} failed", arguments.join(" "));
     }
     Ok(())
+}
+
+/// Where cargo puts what it builds, and we what we fetch.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }

@@ -1,7 +1,11 @@
 //! Benchmarks: commands, not timed tests. Each runs ours and the machine's own limits in the same run.
 
+mod bare_postgres;
+mod bed;
 mod connection;
 pub(crate) mod cycle;
+mod held;
+pub(crate) mod hold;
 mod limits;
 mod load;
 mod server;
@@ -21,4 +25,9 @@ fn percentile(samples: &mut [f64], share: f64) -> f64 {
 
 fn median(mut samples: Vec<f64>) -> f64 {
     percentile(&mut samples, 0.5)
+}
+
+/// As many digits as mean something.
+fn rounded(value: f64, digits: i32) -> f64 {
+    (value * 10f64.powi(digits)).round() / 10f64.powi(digits)
 }
