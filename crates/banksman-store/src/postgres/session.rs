@@ -2,10 +2,9 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::Notify;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Statement};
 
@@ -39,6 +38,9 @@ const PREPARED: usize = 256;
 /// What a statement is run with.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
+/// Hears of a notification, and which process of the database sent it.
+pub(super) type Hear = Box<dyn Fn(i32) + Send + Sync>;
+
 /// A connection and the statements that it has prepared.
 pub(super) struct Session {
     pub(super) client: Client,
@@ -69,15 +71,15 @@ impl Session {
     /// The same; what the database notifies us of is passed on.
     pub(super) async fn connect_and_hear(
         config: &Config,
-        heard: Option<Arc<Notify>>,
+        hear: Option<Hear>,
     ) -> Result<Self, StoreError> {
         let connecting = async {
             let (client, mut connection) = config.connect(NoTls).await.map_err(failed)?;
             // It ends when the client is dropped or the connection is lost.
             tokio::spawn(async move {
                 while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
-                    match (message, &heard) {
-                        (Ok(AsyncMessage::Notification(_)), Some(heard)) => heard.notify_one(),
+                    match (message, &hear) {
+                        (Ok(AsyncMessage::Notification(said)), Some(hear)) => hear(said.process_id()),
                         (Ok(_), _) => {}
                         (Err(error), _) => {
                             tracing::warn!(error = told(&error), "a connection to the database ended");
@@ -105,6 +107,12 @@ impl Session {
         }
         prepared.insert(sql.to_owned(), statement.clone());
         Ok(statement)
+    }
+
+    /// The process of the database that serves this connection, or 0 where that is not known.
+    pub(super) async fn process(&self) -> i32 {
+        let answer = self.client.query_one("SELECT pg_backend_pid()", &[]).await;
+        answer.and_then(|row| row.try_get(0)).unwrap_or(0)
     }
 
     pub(super) async fn query(

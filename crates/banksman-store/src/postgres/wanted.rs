@@ -56,7 +56,6 @@ impl<'a> Wanted<'a> {
 /// The statements of [`read`], prepared.
 pub(super) struct Looks {
     lock: Statement,
-    now: Statement,
     actions: Statement,
     joins: Statement,
     keys: Statement,
@@ -64,12 +63,16 @@ pub(super) struct Looks {
     meters: Statement,
 }
 
+/// The time is read outside the part that waits for the lock: inside, it could be from before the wait.
+const LOCK: &str = "\
+    SELECT last_seq, epoch, pending, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+    FROM (SELECT last_seq, epoch, pending FROM head FOR UPDATE) locked";
+
 impl Looks {
     pub(super) async fn prepare(session: &Session) -> Result<Self, StoreError> {
         let prepare = async |sql: &str| session.prepare(sql).await.map_err(failed);
         Ok(Self {
-            lock: prepare("SELECT last_seq, epoch, pending FROM head FOR UPDATE").await?,
-            now: prepare("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await?,
+            lock: prepare(LOCK).await?,
             actions: prepare("SELECT id, revision, status = 'pending' FROM actions WHERE id = ANY ($1)")
                 .await?,
             joins: prepare("SELECT join_key, id FROM actions WHERE join_key = ANY ($1)").await?,
@@ -93,33 +96,29 @@ pub(super) async fn read(session: &Session, looks: &Looks, wanted: &Wanted<'_>) 
     let begin = async {
         // Polled in this order, and so sent in this order.
         let params = wanted.questions.params();
-        let ((), (head, now, actions, joins, (used, (agents, totals)))) = try_join(
+        let ((), (head, actions, joins, used, (agents, totals))) = try_join(
             client.batch_execute("BEGIN"),
             try_join5(
                 client.query(&looks.lock, &[]),
-                // A statement of its own: in the one that waits for the lock, the time could be from before the wait.
-                client.query(&looks.now, &[]),
                 some(session, &looks.actions, &wanted.actions),
                 some(session, &looks.joins, &wanted.joins),
-                try_join(
-                    some(session, &looks.keys, &wanted.keys),
-                    try_join(some(session, &looks.agents, &wanted.agents), async {
-                        if wanted.queries.is_empty() {
-                            return Ok(Vec::new());
-                        }
-                        client.query(&looks.meters, &params).await
-                    }),
-                ),
+                some(session, &looks.keys, &wanted.keys),
+                try_join(some(session, &looks.agents, &wanted.agents), async {
+                    if wanted.queries.is_empty() {
+                        return Ok(Vec::new());
+                    }
+                    client.query(&looks.meters, &params).await
+                }),
             ),
         )
         .await?;
-        Ok::<_, tokio_postgres::Error>((head, now, actions, joins, used, agents, totals))
+        Ok::<_, tokio_postgres::Error>((head, actions, joins, used, agents, totals))
     };
-    let (head, now, actions, joins, used, agents, totals) = begin.await.map_err(failed)?;
+    let (head, actions, joins, used, agents, totals) = begin.await.map_err(failed)?;
     let missing = || StoreError::Corrupt("the row that every commit locks is gone".into());
-    let (head, now) = (head.first().ok_or_else(missing)?, now.first().ok_or_else(missing)?);
+    let head = head.first().ok_or_else(missing)?;
     let known = Known {
-        now: time(now, 0)?,
+        now: time(head, 3)?,
         last_seq: count(head, 0)?,
         epoch: count(head, 1)?,
         all_pending: count(head, 2)?,

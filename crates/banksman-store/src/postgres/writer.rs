@@ -1,7 +1,7 @@
 //! The one task of a node that writes, and groups what comes in at the same time into one transaction.
 //!
-//! Nodes take turns by the lock on `head`. A group costs three round trips however large it is: lock and look, write,
-//! commit. `COMMIT` is sent only after every write has answered as it should.
+//! Nodes take turns by the lock on `head`. A group costs two round trips however large it is: lock and look, then write
+//! and commit. The database itself turns `COMMIT` into a roll-back where a write did not do all that it should.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -14,7 +14,7 @@ use super::guards::{Judgement, Known};
 use super::news::Own;
 use super::session::{Session, failed, within};
 use super::wanted::{self, Looks, Wanted};
-use super::writes::{self, Pens};
+use super::writes::{self, Pens, WriteError};
 use crate::encode::EncodedCommit;
 use crate::{CommitError, Committed, StoreError};
 
@@ -77,6 +77,9 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
                 None => return,
             }
         }
+        // Whoever is ready to commit does so first: otherwise the first of them would have a transaction of its own, and
+        // all others would wait for it.
+        tokio::task::yield_now().await;
         while group.len() < GROUP
             && let Ok(more) = inbox.try_recv()
         {
@@ -190,7 +193,10 @@ impl Desk {
             self.session = Some(Session::connect(&self.config).await?);
         }
         if let (Some(session), None) = (&self.session, &self.tools) {
-            let preparing = async { Ok((Looks::prepare(session).await?, Pens::prepare(session).await?)) };
+            let preparing = async {
+                self.own.write_by(session.process().await);
+                Ok((Looks::prepare(session).await?, Pens::prepare(session).await?))
+            };
             self.tools = Some(within(PATIENCE, preparing).await?);
         }
         Ok(())
@@ -219,11 +225,12 @@ async fn transact(
     } else {
         let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
         let before = known.last_seq - u64::try_from(events).unwrap_or(0);
-        if let Err(error) = writes::write(session, pens, &accepted, &known, before).await {
-            return Err(roll_back(session, error).await);
+        match writes::write(session, pens, &accepted, &known, before).await {
+            Ok(()) => {}
+            Err(WriteError::Open(error)) => return Err(roll_back(session, error).await),
+            Err(WriteError::RolledBack(error)) => return Err(GroupError::Refused(error)),
+            Err(WriteError::Lost(error)) => return Err(GroupError::Lost(error)),
         }
-        // From here on it may have happened, whatever we hear.
-        session.client.batch_execute("COMMIT").await.map_err(|error| GroupError::Lost(failed(error)))?;
         // Not before: what was lost on the way is news to us too.
         if known.last_seq > before {
             own.note(before + 1..=known.last_seq);

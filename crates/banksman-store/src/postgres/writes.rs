@@ -1,7 +1,9 @@
 //! Writing what was accepted: one statement for each table, however many commits there are.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use banksman_core::meter::Charge;
-use futures_util::future::try_join_all;
+use futures_util::future::{join, join_all};
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
@@ -32,14 +34,20 @@ pub(super) struct Pens {
 }
 
 /// The guarded write: only the revision that the transition was computed from may be replaced, and a claim stays.
+/// What it does not move is an error in the database, so that the `COMMIT` behind it rolls back.
 const MOVE_ACTIONS: &str = "\
+    WITH moved AS (
     UPDATE actions a SET tier = n.tier, status = n.status, digest = n.digest, version = n.version,
                          revision = n.revision, wake_at = n.wake_at, join_key = n.join_key,
                          claimed_at = n.claimed_at, priority = n.priority, reviews = n.reviews, state = n.state
     FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
                 $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[])
          AS n (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority, reviews, state)
-    WHERE a.id = n.id AND a.revision = n.revision - 1 AND (a.claimed_at IS NULL OR a.claimed_at = n.claimed_at)";
+    WHERE a.id = n.id AND a.revision = n.revision - 1 AND (a.claimed_at IS NULL OR a.claimed_at = n.claimed_at)
+    RETURNING 1)
+    SELECT CASE WHEN count(*) = cardinality($1) THEN 0
+                ELSE (count(*) || ' of ' || cardinality($1) || ' actions were moved')::integer END
+    FROM moved";
 
 const OPEN_ACTIONS: &str = "\
     INSERT INTO actions (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority,
@@ -103,11 +111,10 @@ impl Pens {
     }
 }
 
-/// One statement with its columns, and how many rows it must change.
+/// One statement with its columns.
 struct Line<'a> {
     statement: &'a Statement,
     columns: Vec<Column<'a>>,
-    rows: Option<usize>,
 }
 
 type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
@@ -117,15 +124,63 @@ fn column<'a, I, T: ToSql + Sync + Send + 'a>(items: &[I], value: impl FnMut(&I)
     Box::new(items.iter().map(value).collect::<Vec<T>>())
 }
 
-/// Writes the accepted commits of a group, whose first event follows number `last_seq`. Everything is sent at once,
-/// and nothing is committed yet.
+/// Why a group was not written.
+pub(super) enum WriteError {
+    /// `COMMIT` was not sent: the transaction is open.
+    Open(StoreError),
+    /// A write failed, so that the database turned `COMMIT` into a roll-back, and said so.
+    RolledBack(StoreError),
+    /// `COMMIT` was sent and not answered: nobody knows.
+    Lost(StoreError),
+}
+
+/// Writes the accepted commits of a group, whose first event follows number `last_seq`, and commits. Everything is sent
+/// at once, `COMMIT` included, because the lock that all nodes want is held until it is there.
 pub(super) async fn write(
     session: &Session,
     pens: &Pens,
     accepted: &[&EncodedCommit],
     known: &Known,
     last_seq: u64,
-) -> Result<(), StoreError> {
+) -> Result<(), WriteError> {
+    let lines = lines(pens, accepted, known, last_seq).map_err(WriteError::Open)?;
+    // Rare, and written one after the other; nothing else waits to be sent.
+    for change in accepted.iter().flat_map(|commit| &commit.control) {
+        control::change(session, change).await.map_err(WriteError::Open)?;
+    }
+    let failed_already = AtomicBool::new(false);
+    let writes = join_all(lines.iter().map(|line| async {
+        let written = line.write(session).await;
+        failed_already.fetch_or(written.is_err(), Ordering::Relaxed);
+        written
+    }));
+    let commit = async {
+        // What could not even be sent leaves no trace in the transaction, so `COMMIT` would keep the rest.
+        if failed_already.load(Ordering::Relaxed) {
+            return None;
+        }
+        // From here on it may have happened, whatever we hear.
+        Some(session.client.batch_execute("COMMIT").await)
+    };
+    // Polled in this order, and so sent in this order, without waiting for answers in between.
+    let (written, committed) = join(writes, commit).await;
+    let written: Result<(), StoreError> = written.into_iter().collect();
+    match (written, committed) {
+        (Ok(()), Some(Ok(()))) => Ok(()),
+        (Err(error), Some(Ok(()))) => Err(WriteError::RolledBack(error)),
+        (Err(error), None) => Err(WriteError::Open(error)),
+        (_, Some(Err(error))) => Err(WriteError::Lost(failed(error))),
+        (Ok(()), None) => Err(WriteError::Open(StoreError::Failed("COMMIT was not sent".into()))),
+    }
+}
+
+/// All that is to be written.
+fn lines<'a>(
+    pens: &'a Pens,
+    accepted: &[&'a EncodedCommit],
+    known: &'a Known,
+    last_seq: u64,
+) -> Result<Vec<Line<'a>>, StoreError> {
     let mut lines = Vec::new();
     actions(&mut lines, pens, accepted)?;
     charges(&mut lines, pens, accepted);
@@ -136,37 +191,23 @@ pub(super) async fn write(
         let count = |count: Option<&u64>| int(count.copied().unwrap_or(0));
         let numbers = counts.iter().map(|(_, number)| count(*number)).collect::<Result<Vec<_>, _>>()?;
         let columns = vec![column(&counts, |(agent, _)| agent.as_str()), Box::new(numbers) as Column<'_>];
-        lines.push(Line { statement: &pens.pending, columns, rows: Some(counts.len()) });
+        lines.push(Line { statement: &pens.pending, columns });
     }
     let head = [known.last_seq, known.epoch, known.all_pending].map(int);
     let columns = head.into_iter().map(|number| Ok(Box::new(number?) as Column<'_>));
     let columns = columns.collect::<Result<_, StoreError>>()?;
-    lines.push(Line { statement: &pens.head, columns, rows: Some(1) });
-
+    lines.push(Line { statement: &pens.head, columns });
     if let Some(notify) = pens.notify.as_ref().filter(|_| known.last_seq > last_seq) {
-        lines.push(Line { statement: notify, columns: vec![Box::new(news::CHANNEL)], rows: None });
+        lines.push(Line { statement: notify, columns: vec![Box::new(news::CHANNEL)] });
     }
-
-    // Polled in this order, and so sent in this order, without waiting for answers in between.
-    try_join_all(lines.iter().map(|line| line.write(session))).await?;
-    for change in accepted.iter().flat_map(|commit| &commit.control) {
-        control::change(session, change).await?;
-    }
-    Ok(())
+    Ok(lines)
 }
 
 impl Line<'_> {
     async fn write(&self, session: &Session) -> Result<(), StoreError> {
         let params: Vec<&(dyn ToSql + Sync)> =
             self.columns.iter().map(|column| -> &(dyn ToSql + Sync) { &**column }).collect();
-        let changed = session.client.execute(self.statement, &params).await.map_err(failed)?;
-        match self.rows.and_then(|rows| u64::try_from(rows).ok()) {
-            // Only someone who writes without the lock can have come between.
-            Some(rows) if rows != changed => {
-                Err(StoreError::Failed(format!("{changed} rows were changed instead of {rows}")))
-            }
-            Some(_) | None => Ok(()),
-        }
+        session.client.execute(self.statement, &params).await.map(drop).map_err(failed)
     }
 }
 
@@ -198,7 +239,7 @@ fn actions<'a>(
     let moved: Vec<&CaseRow> = accepted.iter().flat_map(|commit| &commit.advanced).collect();
     if !moved.is_empty() {
         let columns = action_columns(&moved)?;
-        lines.push(Line { statement: &pens.move_actions, columns, rows: Some(moved.len()) });
+        lines.push(Line { statement: &pens.move_actions, columns });
     }
     let opened: Vec<&CaseRow> = accepted.iter().flat_map(|commit| &commit.opened).collect();
     if !opened.is_empty() {
@@ -208,7 +249,7 @@ fn actions<'a>(
         columns.push(column(&opened, |row| row.case.submission.action.tool.as_str()));
         columns.push(column(&opened, |row| row.case.batch.map(|batch| batch.to_bytes().to_vec())));
         columns.push(column(&opened, |row| row.case.created_at.as_micros()));
-        lines.push(Line { statement: &pens.open_actions, columns, rows: Some(opened.len()) });
+        lines.push(Line { statement: &pens.open_actions, columns });
     }
     let submitted = moved.iter().chain(&opened).filter_map(|row| Some((*row, row.submission.as_deref()?)));
     let submitted: Vec<(&CaseRow, &str)> = submitted.collect();
@@ -218,12 +259,12 @@ fn actions<'a>(
             column(&submitted, |(row, _)| i64::from(row.case.version)),
             column(&submitted, |(_, body)| *body),
         ];
-        lines.push(Line { statement: &pens.submissions, columns, rows: Some(submitted.len()) });
+        lines.push(Line { statement: &pens.submissions, columns });
     }
     let given_back: Vec<&&CaseRow> = moved.iter().filter(|row| gives_back(row)).collect();
     if !given_back.is_empty() {
         let columns = vec![column(&given_back, |row| row.case.id.to_bytes().to_vec())];
-        lines.push(Line { statement: &pens.give_back, columns, rows: None });
+        lines.push(Line { statement: &pens.give_back, columns });
     }
     Ok(())
 }
@@ -241,9 +282,9 @@ fn charges<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encode
         column(&charges, |charge| charge.amount),
         column(&charges, |charge| charge.value.as_ref().map(|value| value.as_bytes().as_slice())),
     ];
-    lines.push(Line { statement: &pens.charge, columns, rows: Some(charges.len()) });
+    lines.push(Line { statement: &pens.charge, columns });
     let columns = vec![meters(), column(&charges, |charge| charge.forget_before.as_micros())];
-    lines.push(Line { statement: &pens.forget, columns, rows: None });
+    lines.push(Line { statement: &pens.forget, columns });
 }
 
 fn requests<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a EncodedCommit]) {
@@ -258,7 +299,7 @@ fn requests<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encod
             column(&used, |key| key.action.to_bytes().to_vec()),
             column(&used, |key| key.at.as_micros()),
         ];
-        lines.push(Line { statement: &pens.keys, columns, rows: Some(used.len()) });
+        lines.push(Line { statement: &pens.keys, columns });
     }
     let batches: Vec<&BatchRecord> = accepted.iter().filter_map(|commit| commit.batch.as_ref()).collect();
     if !batches.is_empty() {
@@ -268,7 +309,7 @@ fn requests<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encod
             column(&batches, |batch| batch.created_at.as_micros()),
             column(&batches, |batch| item_bytes(&batch.items)),
         ];
-        lines.push(Line { statement: &pens.batches, columns, rows: Some(batches.len()) });
+        lines.push(Line { statement: &pens.batches, columns });
     }
 }
 
@@ -291,7 +332,7 @@ fn events<'a>(
     }
     if !events.is_empty() {
         let columns = event_columns(&events);
-        lines.push(Line { statement: &pens.events, columns, rows: Some(events.len()) });
+        lines.push(Line { statement: &pens.events, columns });
     }
     if !notices.is_empty() {
         let columns = vec![
@@ -300,12 +341,12 @@ fn events<'a>(
             column(&notices, |(_, notice)| notice.notice.as_str()),
             column(&notices, |(_, notice)| notice.at.as_micros()),
         ];
-        lines.push(Line { statement: &pens.notices, columns, rows: Some(notices.len()) });
+        lines.push(Line { statement: &pens.notices, columns });
     }
     let settled: Vec<i64> =
         accepted.iter().flat_map(|commit| commit.settled_notices.iter().copied()).collect();
     if !settled.is_empty() {
-        lines.push(Line { statement: &pens.settle, columns: vec![Box::new(settled)], rows: None });
+        lines.push(Line { statement: &pens.settle, columns: vec![Box::new(settled)] });
     }
     Ok(())
 }
