@@ -116,6 +116,7 @@ async fn listen(
         }
     });
     let session = Session::connect_and_hear(config, Some(hear)).await?;
+    session.plan_once().await;
     // Listen before looking: what is committed in between is seen by one or the other.
     if let Err(error) = session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
         tracing::warn!(error = told(&error), "the database knows no LISTEN; looking every second instead");

@@ -32,6 +32,15 @@ const SETTINGS: &str = "\
     SET client_min_messages = warning; \
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
+/// For sessions that run the same few statements all the time: plan each once, and always by index.
+///
+/// Left to itself the database plans most of them anew each time, because with arrays of a known length they look
+/// cheaper than in general; that takes longer than running them. And a plan that was made while a table was empty would
+/// read all of it when it no longer is.
+const ONE_PLAN: &str = "\
+    SET plan_cache_mode = force_generic_plan; SET jit = off; \
+    SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
+
 /// How many statements one session keeps prepared. There are fewer different ones than this, but lists have filters.
 const PREPARED: usize = 256;
 
@@ -93,6 +102,13 @@ impl Session {
         };
         let client = within(CONNECT + UNACKNOWLEDGED, connecting).await?;
         Ok(Self { client, prepared: Mutex::default() })
+    }
+
+    /// Plans statements once. Compatible databases that know no such setting plan as they do.
+    pub(super) async fn plan_once(&self) {
+        if let Err(error) = self.client.batch_execute(ONE_PLAN).await {
+            tracing::debug!(error = told(&error), "statements are planned as the database likes");
+        }
     }
 
     /// A statement, prepared once for each connection.

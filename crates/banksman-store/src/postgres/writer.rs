@@ -21,6 +21,9 @@ use crate::{CommitError, Committed, StoreError};
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
 const GROUP: usize = 256;
 
+/// How long the first of a group waits for others at the most, however long the group before took.
+const LINGER: Duration = Duration::from_millis(2);
+
 /// How long a group may take before its connection counts as lost. Longer than the database's own limits, so that
 /// usually the database says what is wrong.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -70,22 +73,11 @@ struct Desk {
 async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
-    loop {
-        if group.is_empty() {
-            match inbox.recv().await {
-                Some(first) => group.push(first),
-                None => return,
-            }
-        }
-        // Whoever is ready to commit does so first: otherwise the first of them would have a transaction of its own, and
-        // all others would wait for it.
-        tokio::task::yield_now().await;
-        while group.len() < GROUP
-            && let Ok(more) = inbox.try_recv()
-        {
-            group.push(more);
-        }
+    let mut last = Last::default();
+    while gather(&mut group, &mut inbox, &last).await {
+        let begin = Instant::now();
         let outcomes = desk.commit(&group).await;
+        last = Last { commits: group.len(), took: begin.elapsed() };
         let mut put_off = Vec::new();
         for (job, outcome) in group.drain(..).zip(outcomes) {
             match outcome {
@@ -96,6 +88,39 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
         }
         group = put_off;
     }
+}
+
+/// The group before.
+#[derive(Default)]
+struct Last {
+    commits: usize,
+    took: Duration,
+}
+
+/// Fills a group with what has come in. Says whether there is anything, and ever will be.
+///
+/// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
+/// wait for that, so it waits for half of them: by the time that these are written, the other half is here.
+async fn gather(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>, last: &Last) -> bool {
+    if group.is_empty() {
+        match inbox.recv().await {
+            Some(first) => group.push(first),
+            None => return false,
+        }
+    }
+    let enough = last.commits / 2;
+    let until = tokio::time::Instant::now() + (last.took / 4).min(LINGER);
+    while group.len() + inbox.len() < enough
+        && let Ok(Some(more)) = tokio::time::timeout_at(until, inbox.recv()).await
+    {
+        group.push(more);
+    }
+    while group.len() < GROUP
+        && let Ok(more) = inbox.try_recv()
+    {
+        group.push(more);
+    }
+    true
 }
 
 enum Outcome {
@@ -195,6 +220,7 @@ impl Desk {
         if let (Some(session), None) = (&self.session, &self.tools) {
             let preparing = async {
                 self.own.write_by(session.process().await);
+                session.plan_once().await;
                 Ok((Looks::prepare(session).await?, Pens::prepare(session).await?))
             };
             self.tools = Some(within(PATIENCE, preparing).await?);
