@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use futures_util::future::try_join4;
+use banksman_core::Timestamp;
+use futures_util::future::{try_join, try_join3};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
@@ -99,32 +100,64 @@ pub(super) struct Seen {
     pub(super) readings: Vec<Vec<i64>>,
 }
 
-/// Begins the transaction, waits for the lock, and reads. All of it is sent at once and costs one round trip; each
-/// statement sees what was committed when it began, and that is after the lock was taken.
-pub(super) async fn read(session: &Session, looks: &Looks, wanted: &Wanted<'_>) -> Result<Seen, StoreError> {
+/// What the locked row holds, and the database's time when it was locked.
+pub(super) struct Head {
+    now: Timestamp,
+    last_seq: u64,
+    epoch: u64,
+    pending: u64,
+}
+
+impl Head {
+    fn of(rows: &[Row]) -> Result<Self, StoreError> {
+        let missing = || StoreError::Corrupt("the row that every commit locks is gone".into());
+        let row = rows.first().ok_or_else(missing)?;
+        Ok(Self {
+            now: time(row, 3)?,
+            last_seq: count(row, 0)?,
+            epoch: count(row, 1)?,
+            pending: count(row, 2)?,
+        })
+    }
+}
+
+/// Begins the transaction and waits for the lock, in one round trip.
+pub(super) async fn lock(session: &Session, looks: &Looks) -> Result<Head, StoreError> {
     let client = &session.client;
+    // Polled in this order, and so sent in this order.
+    let asked = try_join(client.batch_execute("BEGIN"), client.query(&looks.lock, &[])).await;
+    Head::of(&asked.map_err(failed)?.1)
+}
+
+/// Reads what the guards look at; before that takes the lock, unless it is held already. All of it is sent at once and
+/// costs one round trip; each statement sees what was committed when it began, and that is after the lock was taken.
+pub(super) async fn read(
+    session: &Session,
+    looks: &Looks,
+    wanted: &Wanted<'_>,
+    locked: Option<Head>,
+) -> Result<Seen, StoreError> {
     let (questions, keys) = (wanted.questions.params(), wanted.params());
-    let metered = async {
+    let locking = async {
+        match locked {
+            Some(head) => Ok(head),
+            None => lock(session, looks).await,
+        }
+    };
+    let looking = async { session.client.query(&looks.rows, &keys).await.map_err(failed) };
+    let metering = async {
         if wanted.queries.is_empty() {
             return Ok(Vec::new());
         }
-        client.query(&looks.meters, &questions).await
+        session.client.query(&looks.meters, &questions).await.map_err(failed)
     };
     // Polled in this order, and so sent in this order.
-    let asked = try_join4(
-        client.batch_execute("BEGIN"),
-        client.query(&looks.lock, &[]),
-        client.query(&looks.rows, &keys),
-        metered,
-    );
-    let ((), head, rows, totals) = asked.await.map_err(failed)?;
-    let missing = || StoreError::Corrupt("the row that every commit locks is gone".into());
-    let head = head.first().ok_or_else(missing)?;
+    let (head, rows, totals) = try_join3(locking, looking, metering).await?;
     let mut known = Known {
-        now: time(head, 3)?,
-        last_seq: count(head, 0)?,
-        epoch: count(head, 1)?,
-        all_pending: count(head, 2)?,
+        now: head.now,
+        last_seq: head.last_seq,
+        epoch: head.epoch,
+        all_pending: head.pending,
         ..Known::default()
     };
     for row in &rows {

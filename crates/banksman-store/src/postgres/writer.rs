@@ -13,7 +13,7 @@ use super::clock;
 use super::guards::{Judgement, Known};
 use super::news::Own;
 use super::session::{Session, failed, within};
-use super::wanted::{self, Looks, Wanted};
+use super::wanted::{self, Head, Looks, Wanted};
 use super::writes::{self, Pens, WriteError};
 use crate::encode::EncodedCommit;
 use crate::{CommitError, Committed, StoreError};
@@ -46,7 +46,17 @@ pub(super) struct Writer {
 impl Writer {
     pub(super) fn start(config: Config, session: Session, own: Arc<Own>) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(run(Desk { config, session: Some(session), tools: None, closed: None, own }, inbox));
+        let desk = Desk {
+            config,
+            session: Some(session),
+            tools: None,
+            closed: None,
+            own,
+            last_seq: 0,
+            others_write: false,
+            turn: None,
+        };
+        tokio::spawn(run(desk, inbox));
         Self { jobs }
     }
 
@@ -68,14 +78,24 @@ struct Desk {
     closed: Option<(Instant, Duration, StoreError)>,
     /// Which events are our own.
     own: Arc<Own>,
+    /// Where the log ended when we last wrote, and whether others had written since the time before.
+    last_seq: u64,
+    others_write: bool,
+    /// The lock, if it was taken before there was a group.
+    turn: Option<Head>,
 }
 
 async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     let mut last = Last::default();
-    while gather(&mut group, &mut inbox, &last).await {
+    while gather(&mut group, &mut inbox, &last, desk.others_write).await {
         let begin = Instant::now();
+        if desk.others_write {
+            // While we wait for our turn more comes in, and all of it can go at once when it is our turn.
+            desk.take_turn().await;
+            fill(&mut group, &mut inbox);
+        }
         let outcomes = desk.commit(&group).await;
         last = Last { commits: group.len(), took: begin.elapsed() };
         let mut put_off = Vec::new();
@@ -101,26 +121,36 @@ struct Last {
 ///
 /// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
 /// wait for that, so it waits for half of them: by the time that these are written, the other half is here.
-async fn gather(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>, last: &Last) -> bool {
+async fn gather(
+    group: &mut Vec<Job>,
+    inbox: &mut mpsc::UnboundedReceiver<Job>,
+    last: &Last,
+    others_write: bool,
+) -> bool {
     if group.is_empty() {
         match inbox.recv().await {
             Some(first) => group.push(first),
             None => return false,
         }
     }
-    let enough = last.commits / 2;
+    // Where others write too, waiting for our turn will do.
+    let enough = if others_write { 0 } else { last.commits / 2 };
     let until = tokio::time::Instant::now() + (last.took / 4).min(LINGER);
     while group.len() + inbox.len() < enough
         && let Ok(Some(more)) = tokio::time::timeout_at(until, inbox.recv()).await
     {
         group.push(more);
     }
+    fill(group, inbox);
+    true
+}
+
+fn fill(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>) {
     while group.len() < GROUP
         && let Ok(more) = inbox.try_recv()
     {
         group.push(more);
     }
-    true
 }
 
 enum Outcome {
@@ -176,7 +206,15 @@ impl Desk {
         let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
             return Err(GroupError::Lost(StoreError::Closed));
         };
-        let work = async { Ok(transact(&session, &looks, &pens, &self.own, commits).await) };
+        let turn = self.turn.take();
+        let work = async {
+            let done = transact(&session, &looks, &pens, &self.own, commits, turn).await;
+            Ok(done.map(|done| {
+                self.others_write = done.before != self.last_seq;
+                self.last_seq = done.after;
+                done.outcomes
+            }))
+        };
         let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
         match done {
             Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
@@ -186,6 +224,17 @@ impl Desk {
             }
             Ok(outcomes) => Ok(outcomes),
             Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
+        }
+    }
+
+    /// Waits for the lock before it is certain what to do with it. If that fails, the group itself will hear why.
+    async fn take_turn(&mut self) {
+        if self.open().await.is_err() {
+            return;
+        }
+        let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else { return };
+        if let Ok(turn) = within(PATIENCE, wanted::lock(&session, &looks)).await {
+            (self.session, self.tools, self.turn) = (Some(session), Some((looks, pens)), Some(turn));
         }
     }
 
@@ -213,7 +262,8 @@ impl Desk {
 
     async fn try_open(&mut self) -> Result<(), StoreError> {
         if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
-            self.tools = None;
+            // What was begun on the old one is over.
+            (self.tools, self.turn) = (None, None);
             self.session = None;
             self.session = Some(Session::connect(&self.config).await?);
         }
@@ -229,14 +279,22 @@ impl Desk {
     }
 }
 
+/// What a transaction did, and where the log ended before and after it.
+struct Done {
+    outcomes: Vec<Outcome>,
+    before: u64,
+    after: u64,
+}
+
 async fn transact(
     session: &Session,
     looks: &Looks,
     pens: &Pens,
     own: &Own,
     commits: &[&EncodedCommit],
-) -> Result<Vec<Outcome>, GroupError> {
-    let (known, judgements) = match look(session, looks, commits).await {
+    turn: Option<Head>,
+) -> Result<Done, GroupError> {
+    let (known, judgements) = match look(session, looks, commits, turn).await {
         Ok(looked) => looked,
         Err(error) => return Err(roll_back(session, error).await),
     };
@@ -246,11 +304,11 @@ async fn transact(
         .filter(|(_, judgement)| **judgement == Judgement::Accepted)
         .map(|(commit, _)| *commit)
         .collect();
+    let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
+    let before = known.last_seq - u64::try_from(events).unwrap_or(0);
     if accepted.is_empty() {
         session.client.batch_execute("ROLLBACK").await.map_err(|error| GroupError::Lost(failed(error)))?;
     } else {
-        let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
-        let before = known.last_seq - u64::try_from(events).unwrap_or(0);
         match writes::write(session, pens, &accepted, &known, before).await {
             Ok(()) => {}
             Err(WriteError::Open(error)) => return Err(roll_back(session, error).await),
@@ -268,7 +326,8 @@ async fn transact(
         Judgement::Refused(conflict) => Outcome::Answered(Err(CommitError::Conflict(conflict))),
         Judgement::PutOff => Outcome::PutOff,
     };
-    Ok(judgements.into_iter().map(outcome).collect())
+    let outcomes = judgements.into_iter().map(outcome).collect();
+    Ok(Done { outcomes, before, after: known.last_seq })
 }
 
 /// Takes the lock, looks at what the guards are about, and judges.
@@ -276,9 +335,10 @@ async fn look(
     session: &Session,
     looks: &Looks,
     commits: &[&EncodedCommit],
+    turn: Option<Head>,
 ) -> Result<(Known, Vec<Judgement>), StoreError> {
     let wanted = Wanted::of(commits);
-    let seen = wanted::read(session, looks, &wanted).await?;
+    let seen = wanted::read(session, looks, &wanted, turn).await?;
     clock::check(seen.known.now)?;
     let mut known = seen.known;
     let judge = |(commit, readings): (&&EncodedCommit, &Vec<i64>)| known.judge(commit, readings);
