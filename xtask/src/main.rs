@@ -29,6 +29,10 @@ cargo xtask CHORE
       --pending N         how many actions are held (default 100000)
       --waiters N         how many clients wait, each for one of them (default 10000)
       --binary PATH       measure this binary instead of building one
+  bench peers [OPTIONS]   the same cycle on LangGraph, DBOS and Restate, from PyPI and npm, beside ours
+      --cycles N          cycles per run (default 400; a quarter of it for one client; ours runs ten times as many)
+      --clients A,B,C     how many clients at a time (default 1,16,64)
+      --binary PATH       measure this binary instead of building one
   bench policy            judging by 10 to 10,000 rules, beside cedar-policy in the same run
   bench risk [--corpora DIR]
                           judge labelled cases: recall, false alarms, time (default ../shared/corpora)
@@ -57,6 +61,7 @@ fn main() -> ExitCode {
         ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
         ["bench", "hold", rest @ ..] => bench::hold::run(rest),
+        ["bench", "peers", rest @ ..] => bench::peers::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             return ExitCode::SUCCESS;

@@ -103,6 +103,11 @@ impl Cluster {
         format!("postgres://banksman@{folder}/{database}")
     }
 
+    /// The same for programs that use libpq.
+    pub(crate) fn libpq_url_of(&self, database: &str) -> String {
+        format!("postgresql://banksman@/{database}?host={}", self.folder.path().display())
+    }
+
     /// The process that all its others are children of.
     pub(crate) fn pid(&self) -> u32 {
         self.server.id()

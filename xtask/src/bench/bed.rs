@@ -53,6 +53,14 @@ impl Bed {
         Ok(Self { binary, folder: tempfile::tempdir()?, cluster })
     }
 
+    pub(crate) fn binary(&self) -> &Path {
+        &self.binary
+    }
+
+    pub(crate) fn cluster(&self) -> Option<&Cluster> {
+        self.cluster.as_ref()
+    }
+
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }

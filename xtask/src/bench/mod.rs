@@ -8,6 +8,7 @@ mod held;
 pub(crate) mod hold;
 mod limits;
 mod load;
+pub(crate) mod peers;
 mod server;
 
 /// The value below which `share` of the samples lie.

@@ -102,6 +102,11 @@ impl House {
         (0..count).map(|number| self.token("agent", &format!("bench-agent-{number}"))).collect()
     }
 
+    /// The tokens of `count` different reviewers.
+    pub(crate) fn reviewers(&self, count: usize) -> anyhow::Result<Vec<String>> {
+        (0..count).map(|number| self.token("reviewer", &format!("bench-reviewer-{number}"))).collect()
+    }
+
     /// Where the nodes listen.
     pub(crate) fn addresses(&self) -> Vec<&str> {
         self.nodes.iter().map(|node| node.address.as_str()).collect()
