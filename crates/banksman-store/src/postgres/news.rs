@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use banksman_core::Timestamp;
 use tokio::sync::{Notify, mpsc};
-use tokio_postgres::Config;
 
+use super::address::Address;
 use super::rows::{action_id, count, get, int};
 use super::session::{Hear, Session, failed, told, within};
 use crate::{News, NewsOf, StoreError};
@@ -88,12 +88,12 @@ impl Own {
 
 /// Follows the log behind a place in it, until nobody listens any more. Through every loss of the connection: what was
 /// missed is read afterwards.
-pub(super) fn follow(config: Config, own: Arc<Own>, after: u64) -> mpsc::Receiver<News> {
+pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Receiver<News> {
     let (sender, receiver) = mpsc::channel(AHEAD);
     tokio::spawn(async move {
         let mut place = after;
         while !sender.is_closed() {
-            if let Err(error) = listen(&config, Arc::clone(&own), &mut place, &sender).await {
+            if let Err(error) = listen(&address, Arc::clone(&own), &mut place, &sender).await {
                 tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
                 tokio::time::sleep(LOOK).await;
             }
@@ -103,7 +103,7 @@ pub(super) fn follow(config: Config, own: Arc<Own>, after: u64) -> mpsc::Receive
 }
 
 async fn listen(
-    config: &Config,
+    address: &Address,
     own: Arc<Own>,
     place: &mut u64,
     sender: &mpsc::Sender<News>,
@@ -115,7 +115,7 @@ async fn listen(
             wake.notify_one();
         }
     });
-    let session = Session::connect_and_hear(config, Some(hear)).await?;
+    let session = Session::connect_and_hear(address, Some(hear)).await?;
     session.plan_once().await;
     // Listen before looking: what is committed in between is seen by one or the other.
     if let Err(error) = session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {

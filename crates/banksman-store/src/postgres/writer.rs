@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
-use tokio_postgres::Config;
 
+use super::address::Address;
 use super::clock;
 use super::guards::{Judgement, Known};
 use super::news::Own;
@@ -44,10 +44,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(config: Config, session: Session, own: Arc<Own>) -> Self {
+    pub(super) fn start(address: Address, session: Session, own: Arc<Own>) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
         let desk = Desk {
-            config,
+            address,
             session: Some(session),
             tools: None,
             closed: None,
@@ -70,7 +70,7 @@ impl Writer {
 
 /// What the writer works with.
 struct Desk {
-    config: Config,
+    address: Address,
     session: Option<Session>,
     /// Prepared for the session.
     tools: Option<(Looks, Pens)>,
@@ -265,7 +265,7 @@ impl Desk {
             // What was begun on the old one is over.
             (self.tools, self.turn) = (None, None);
             self.session = None;
-            self.session = Some(Session::connect(&self.config).await?);
+            self.session = Some(Session::connect(&self.address).await?);
         }
         if let (Some(session), None) = (&self.session, &self.tools) {
             let preparing = async {
