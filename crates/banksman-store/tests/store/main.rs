@@ -6,6 +6,7 @@ mod million;
 mod nodes;
 mod postgres;
 mod tls;
+mod turns;
 
 mod sqlite {
     use std::sync::Arc;

@@ -20,11 +20,11 @@ use tokio::task::JoinSet;
 /// Nothing here takes longer, unless something hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-async fn node(database: &Database) -> Arc<PostgresStore> {
+pub(crate) async fn node(database: &Database) -> Arc<PostgresStore> {
     Arc::new(PostgresStore::open(&database.url()).await.expect("a store"))
 }
 
-fn now() -> Timestamp {
+pub(crate) fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
     Timestamp::from_micros(0).after(since_1970)
 }
@@ -38,7 +38,7 @@ fn id(number: u64) -> ActionId {
 }
 
 /// The so-manieth proposal, unlike any other, held.
-fn proposed(number: u64) -> Transition {
+pub(crate) fn proposed(number: u64) -> Transition {
     let args = CanonicalJson::parse(format!(r#"{{"n":{number}}}"#).as_bytes()).expect("JSON");
     let action = Action::bare("refund", Kind::Tool, args);
     let verdict = Verdict::new(Tier::Approve, Risk::High, "refunds");
@@ -52,7 +52,7 @@ fn proposed(number: u64) -> Transition {
     open(Opening { id: id(number), agent, batch: None, submission, grant: None }, &Moment::at(now()))
 }
 
-fn opening(transition: Transition) -> Commit {
+pub(crate) fn opening(transition: Transition) -> Commit {
     let notice = NoticeRow { action: transition.case.id, notice: Notice::Held, at: transition.event.at };
     Commit {
         opened: vec![Arc::new(transition.case)],
@@ -62,7 +62,7 @@ fn opening(transition: Transition) -> Commit {
     }
 }
 
-fn deciding(case: &Case, by: &str, decision: Decision) -> Commit {
+pub(crate) fn deciding(case: &Case, by: &str, decision: Decision) -> Commit {
     let ballot = Ballot {
         reviewer: person(PrincipalKind::Reviewer, by),
         lent: Vec::new(),
@@ -96,7 +96,7 @@ async fn until_ok<T, F: Future<Output = Result<T, StoreError>>>(mut attempt: imp
 }
 
 /// As many audit events as revisions, without gaps.
-async fn log_is_whole(store: &dyn Store) -> u64 {
+pub(crate) async fn log_is_whole(store: &dyn Store) -> u64 {
     let events = store.events(EventQuery::following(0, 100_000)).await.expect("the log");
     let places: Vec<u64> = events.iter().map(|event| event.seq).collect();
     let last = store.last_seq().await.expect("its end");

@@ -187,7 +187,7 @@ impl Table {
             let base =
                 if system.contains("PostgreSQL") { "Banksman, PostgreSQL" } else { "Banksman, SQLite" };
             let cell = |&count: &usize| match (self.rate(system, count), self.rate(base, count)) {
-                (Some(rate), Some(ours)) if system != base => format!("{rate:.0} (1/{:.0})", ours / rate),
+                (Some(rate), Some(ours)) if system != base => format!("{rate:.0} (ours {:.1}x)", ours / rate),
                 (Some(rate), _) => format!("{rate:.0}"),
                 (None, _) => "-".into(),
             };
