@@ -108,7 +108,11 @@ impl<S: Script> Fleet<S> {
             for event in &events {
                 let number = usize::try_from(event.data.u64())?;
                 let connection = self.connections.get_mut(number).context("an unknown connection")?;
-                self.busy -= usize::from(connection.proceed(&mut self.buffer, &mut out)?);
+                if connection.proceed(&mut self.buffer, &mut out)? {
+                    self.busy -= 1;
+                    // The server may close it now; that is nobody's business any more.
+                    epoll::delete(&self.epoll, &connection.stream)?;
+                }
             }
         }
         Ok(())
