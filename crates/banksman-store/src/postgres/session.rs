@@ -11,7 +11,7 @@ use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Statement};
 
 use crate::StoreError;
 
-/// How long making a connection may take.
+/// How long making a connection may take, until it can be used.
 const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long bytes may stay unacknowledged before a connection counts as lost.
@@ -89,7 +89,7 @@ impl Session {
             client.batch_execute(SETTINGS).await.map_err(failed)?;
             Ok(client)
         };
-        let client = within(CONNECT + UNACKNOWLEDGED, connecting).await?;
+        let client = within(CONNECT, connecting).await?;
         Ok(Self { client, prepared: Mutex::default() })
     }
 
