@@ -4,9 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use banksman_client::Client;
+use banksman_core::Timestamp;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -292,6 +293,11 @@ pub(crate) fn document<T: DeserializeOwned>(output: &Output) -> T {
 /// Everything that a command said, for messages.
 pub(crate) fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The time now, as servers on this machine see it.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_micros(0).after(SystemTime::now().duration_since(UNIX_EPOCH).unwrap())
 }
 
 /// The permission bits of a file.

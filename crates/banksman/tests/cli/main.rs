@@ -8,6 +8,7 @@
 )]
 
 mod chance;
+mod crew;
 mod installation;
 mod policy;
 mod policy_tools;
