@@ -122,7 +122,13 @@ impl Installation {
 
     /// A new token's id and secret.
     pub(crate) fn token(&self, kind: &str, name: &str) -> Issued {
-        let output = self.operator(&["token", "new", "--kind", kind, "--name", name, "--json"]);
+        self.token_with(&[], kind, name)
+    }
+
+    /// The same, with more arguments, such as where the data is.
+    pub(crate) fn token_with(&self, more: &[&str], kind: &str, name: &str) -> Issued {
+        let new = ["new", "--kind", kind, "--name", name, "--json"];
+        let output = self.operator(&[&["token"], more, &new].concat());
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         document(&output)
     }
@@ -251,6 +257,16 @@ impl Server {
     /// SIGKILL, at whatever it is doing. It is gone when this returns.
     pub(crate) fn kill(self) {
         drop(self);
+    }
+
+    /// SIGSTOP: it is there and does nothing, not even notice.
+    pub(crate) fn freeze(&self) {
+        self.process.signal(Signal::STOP);
+    }
+
+    /// SIGCONT: it goes on where it was, as if no time had passed.
+    pub(crate) fn thaw(&self) {
+        self.process.signal(Signal::CONT);
     }
 
     /// SIGTERM; it is not waited for.

@@ -26,4 +26,5 @@ mod refunds;
 mod server;
 mod stopping;
 mod token;
+mod torture;
 mod triage;
