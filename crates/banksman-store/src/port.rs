@@ -101,7 +101,7 @@ pub struct News {
 }
 
 /// What something that others committed is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewsOf {
     /// An action moved.
     Action {
@@ -109,6 +109,8 @@ pub enum NewsOf {
         id: ActionId,
         /// When time moves it on.
         wakes_at: Option<Timestamp>,
+        /// The agent who may have room for another one now, because this one no longer waits for people.
+        makes_room_for: Option<String>,
     },
     /// The house rules or the policy, perhaps.
     House,

@@ -254,6 +254,19 @@ impl World {
     }
 }
 
+/// Engines over one store that nobody has used yet, and the folder that it is in.
+pub(crate) async fn newcomers(count: usize) -> (Vec<Arc<Engine>>, Arc<FaultyStore>, TempDir) {
+    let folder = TempDir::new().unwrap();
+    let clock = Arc::new(FakeClock(AtomicI64::new(1_700_000_000_000_000)));
+    let store = Arc::new(FaultyStore::over(open(&folder, &clock)));
+    let mut engines = Vec::new();
+    for _ in 0..count {
+        let judge = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
+        engines.push(start(&store, judge, &clock, EngineConfig::default()).await);
+    }
+    (engines, store, folder)
+}
+
 async fn start(
     store: &Arc<FaultyStore>,
     judge: Box<dyn Judge>,

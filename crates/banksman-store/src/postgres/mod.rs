@@ -26,6 +26,7 @@ use tokio_postgres::{Config, Row};
 
 pub use self::examine::examine;
 
+use self::clock::NodeClock;
 use self::news::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
@@ -52,11 +53,26 @@ impl PostgresStore {
     /// If the address cannot be read, the database cannot be reached or written, or it is of a newer version than
     /// this program.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
+        Self::open_by(url, clock::system()).await
+    }
+
+    /// The same, with another clock than the machine's.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub async fn open_with_clock(
+        url: &str,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Self, StoreError> {
+        Self::open_by(url, Box::new(clock)).await
+    }
+
+    async fn open_by(url: &str, clock: NodeClock) -> Result<Self, StoreError> {
         let config = configure(url)?;
         let mut session = Session::connect(&config).await?;
         schema::migrate(&mut session.client).await?;
         let own = Arc::<Own>::default();
-        let writer = Writer::start(config.clone(), session, Arc::clone(&own));
+        let writer = Writer::start(config.clone(), session, Arc::clone(&own), clock);
         Ok(Self { writer, readers: Readers::new(config.clone()), config, own })
     }
 

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 use tokio_postgres::Config;
 
-use super::clock;
+use super::clock::{self, NodeClock};
 use super::guards::{Judgement, Known};
 use super::news::Own;
 use super::session::{Session, failed, within};
@@ -41,9 +41,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(config: Config, session: Session, own: Arc<Own>) -> Self {
+    pub(super) fn start(config: Config, session: Session, own: Arc<Own>, clock: NodeClock) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(run(Desk { config, session: Some(session), tools: None, closed: None, own }, inbox));
+        tokio::spawn(run(
+            Desk { config, session: Some(session), tools: None, closed: None, own, clock },
+            inbox,
+        ));
         Self { jobs }
     }
 
@@ -65,6 +68,8 @@ struct Desk {
     closed: Option<(Instant, Duration, StoreError)>,
     /// Which events are our own.
     own: Arc<Own>,
+    /// What this machine takes for the time.
+    clock: NodeClock,
 }
 
 async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
@@ -104,6 +109,9 @@ enum Outcome {
 enum GroupError {
     /// The database refused it, and nothing of it happened. It can be tried in smaller parts.
     Refused(StoreError),
+    /// Nothing of it happened, and that is nobody's fault: the lock was not to be had, the database takes no writes, or
+    /// the clocks disagree. Smaller parts would fare no better.
+    Barred(StoreError),
     /// Nobody knows. What was sent may have happened, so it must not be sent again.
     Lost(StoreError),
 }
@@ -117,29 +125,38 @@ impl Desk {
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
             Err(GroupError::Refused(error)) if commits.len() > 1 => {
                 tracing::warn!(%error, commits = commits.len(), "a grouped commit failed; trying them one by one");
-                let until = Instant::now() + PATIENCE;
-                let mut outcomes = Vec::with_capacity(commits.len());
-                for commit in &commits {
-                    // If it is not one of them but the database that does not want, that need not be heard of each.
-                    if Instant::now() > until {
-                        outcomes.push(Outcome::Answered(Err(error.clone().into())));
-                        continue;
-                    }
-                    let alone = self.transact(std::slice::from_ref(commit)).await;
-                    outcomes.push(match alone {
-                        Ok(mut outcomes) => outcomes.pop().unwrap_or(Outcome::PutOff),
-                        Err(GroupError::Refused(error) | GroupError::Lost(error)) => {
-                            Outcome::Answered(Err(error.into()))
-                        }
-                    });
-                }
-                outcomes
+                self.one_by_one(&commits, error).await
             }
-            Err(GroupError::Refused(error) | GroupError::Lost(error)) => {
+            Err(GroupError::Refused(error) | GroupError::Barred(error) | GroupError::Lost(error)) => {
                 tracing::error!(%error, commits = commits.len(), "commits failed");
                 commits.iter().map(|_| Outcome::Answered(Err(error.clone().into()))).collect()
             }
         }
+    }
+
+    /// Each in a transaction of its own. Once that is of no use any more, the rest are told so and not tried.
+    async fn one_by_one(&mut self, commits: &[&EncodedCommit], why: StoreError) -> Vec<Outcome> {
+        let until = Instant::now() + PATIENCE;
+        let mut outcomes = Vec::with_capacity(commits.len());
+        let mut over = None;
+        for commit in commits {
+            if Instant::now() > until {
+                over.get_or_insert_with(|| why.clone());
+            }
+            if let Some(error) = &over {
+                outcomes.push(Outcome::Answered(Err(StoreError::clone(error).into())));
+                continue;
+            }
+            outcomes.push(match self.transact(std::slice::from_ref(commit)).await {
+                Ok(mut outcomes) => outcomes.pop().unwrap_or(Outcome::PutOff),
+                Err(GroupError::Refused(error)) => Outcome::Answered(Err(error.into())),
+                Err(GroupError::Barred(error) | GroupError::Lost(error)) => {
+                    over = Some(error.clone());
+                    Outcome::Answered(Err(error.into()))
+                }
+            });
+        }
+        outcomes
     }
 
     /// One transaction. Its session is used again only if it is known to have ended the transaction.
@@ -148,16 +165,16 @@ impl Desk {
         let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
             return Err(GroupError::Lost(StoreError::Closed));
         };
-        let work = async { Ok(transact(&session, &looks, &pens, &self.own, commits).await) };
+        let work = async { Ok(transact(&session, &looks, &pens, &self.own, commits, &self.clock).await) };
         let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
         match done {
             Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
-            Ok(_) | Err(GroupError::Refused(_)) if !session.client.is_closed() => {
+            Ok(_) | Err(GroupError::Refused(_) | GroupError::Barred(_)) if !session.client.is_closed() => {
                 (self.session, self.tools) = (Some(session), Some((looks, pens)));
                 done
             }
             Ok(outcomes) => Ok(outcomes),
-            Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
+            Err(GroupError::Refused(error) | GroupError::Barred(error)) => Err(GroupError::Lost(error)),
         }
     }
 
@@ -203,10 +220,12 @@ async fn transact(
     pens: &Pens,
     own: &Own,
     commits: &[&EncodedCommit],
+    clock: &NodeClock,
 ) -> Result<Vec<Outcome>, GroupError> {
-    let (known, judgements) = match look(session, looks, commits).await {
+    let (known, judgements) = match look(session, looks, commits, clock).await {
         Ok(looked) => looked,
-        Err(error) => return Err(roll_back(session, error).await),
+        // It asks for ids, hashes and names that were checked when they came in: no commit can make it fail for others.
+        Err(error) => return Err(roll_back(session, error, GroupError::Barred).await),
     };
     let accepted: Vec<&EncodedCommit> = commits
         .iter()
@@ -220,7 +239,7 @@ async fn transact(
         let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
         let before = known.last_seq - u64::try_from(events).unwrap_or(0);
         if let Err(error) = writes::write(session, pens, &accepted, &known, before).await {
-            return Err(roll_back(session, error).await);
+            return Err(roll_back(session, error, GroupError::Refused).await);
         }
         // From here on it may have happened, whatever we hear.
         session.client.batch_execute("COMMIT").await.map_err(|error| GroupError::Lost(failed(error)))?;
@@ -243,10 +262,11 @@ async fn look(
     session: &Session,
     looks: &Looks,
     commits: &[&EncodedCommit],
+    clock: &NodeClock,
 ) -> Result<(Known, Vec<Judgement>), StoreError> {
     let wanted = Wanted::of(commits);
     let seen = wanted::read(session, looks, &wanted).await?;
-    clock::check(seen.known.now)?;
+    clock::check(clock(), seen.known.now)?;
     let mut known = seen.known;
     let judge = |(commit, readings): (&&EncodedCommit, &Vec<i64>)| known.judge(commit, readings);
     let judgements = commits.iter().zip(&seen.readings).map(judge).collect();
@@ -254,9 +274,13 @@ async fn look(
 }
 
 /// Ends the transaction after an error. Only if that works is it certain that nothing happened.
-async fn roll_back(session: &Session, error: StoreError) -> GroupError {
+async fn roll_back(
+    session: &Session,
+    error: StoreError,
+    nothing_happened: fn(StoreError) -> GroupError,
+) -> GroupError {
     match session.client.batch_execute("ROLLBACK").await {
-        Ok(()) => GroupError::Refused(error),
+        Ok(()) => nothing_happened(error),
         Err(_) => GroupError::Lost(error),
     }
 }

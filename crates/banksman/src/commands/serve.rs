@@ -115,8 +115,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let app = App::new(Arc::clone(&engine), Hosts::of(address, &args.allow_host), stopping.clone());
     let url = format!("http://{address}");
     // Not by whether there was a database: an earlier start may have been killed before it had shown anything.
-    let is_first = engine.tokens().await?.is_empty();
-    let first = if is_first { Some(first_start(&engine, &app, &url).await?) } else { None };
+    let first = first_start(&engine, &app, &url).await?;
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
 
     let mut workers = engine.start_workers(Arc::new(LogSink));
@@ -165,16 +164,18 @@ fn operator() -> String {
     if plain && user != "agent" { user } else { "operator".into() }
 }
 
-async fn first_start(engine: &Engine, app: &App, url: &str) -> anyhow::Result<FirstStart> {
+/// What there is to begin with, if nobody has begun before.
+async fn first_start(engine: &Engine, app: &App, url: &str) -> anyhow::Result<Option<FirstStart>> {
     let token = |kind, name: String| NewToken { kind, name, owner: None, roles: Vec::new(), lifetime: None };
-    let reviewer = engine.issue_token(token(PrincipalKind::Reviewer, operator()), Actor::Operator).await?;
-    let agent = engine.issue_token(token(PrincipalKind::Agent, "agent".into()), Actor::Operator).await?;
+    let new = [token(PrincipalKind::Reviewer, operator()), token(PrincipalKind::Agent, "agent".into())];
+    let issued = engine.issue_first_tokens(&new, &Actor::Operator).await?;
+    let Some([reviewer, agent]) = issued.as_deref() else { return Ok(None) };
     let code = app.sign_in_code(&operator())?;
-    Ok(FirstStart {
-        reviewer_token: reviewer.secret,
-        agent_token: agent.secret,
+    Ok(Some(FirstStart {
+        reviewer_token: reviewer.secret.clone(),
+        agent_token: agent.secret.clone(),
         sign_in_link: format!("{url}/sign-in?code={code}"),
-    })
+    }))
 }
 
 fn welcome(context: &Context, welcome: &Welcome) -> anyhow::Result<()> {

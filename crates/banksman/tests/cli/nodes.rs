@@ -52,6 +52,23 @@ fn proposed_on_one_node_decided_on_another_awaited_on_a_third_and_claimed_on_a_f
 }
 
 #[test]
+fn of_nodes_that_start_at_once_over_an_empty_database_one_shows_tokens() {
+    let database = Database::fresh();
+    let places: [Installation; 4] = std::array::from_fn(|_| Installation::new());
+    let url = database.url();
+    let start = |place: &Installation| place.spawn(place.serve_command(&["--database", &url, "--json"]));
+    let starting = places.each_ref().map(start);
+    let nodes = starting.map(|node| node.ready().unwrap());
+    let first: Vec<_> = nodes.iter().filter_map(|node| node.welcome.first.as_ref()).collect();
+    assert_eq!(first.len(), 1);
+    for node in &nodes {
+        assert!(node.client(&first[0].reviewer_token).mode().is_ok());
+    }
+    let tokens = stdout(&places[0].operator(&["token", "--database", &url, "list"]));
+    assert_eq!(tokens.matches("tok_").count(), 2, "{tokens}");
+}
+
+#[test]
 fn a_killed_node_leaves_nothing_undone() {
     let database = Database::fresh();
     let (one, other) = (Installation::new(), Installation::new());

@@ -59,8 +59,9 @@ impl Town {
                 self.cluster.crash().unwrap();
                 self.cluster.start_again().unwrap();
             }
+            // Perhaps nobody is connected just now, and then there is nothing to crash.
             Step::CrashConnection(choice) => {
-                assert!(self.cluster.crash_connection(choice), "nobody is connected")
+                self.cluster.crash_connection(choice);
             }
         }
     }
