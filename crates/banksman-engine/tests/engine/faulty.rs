@@ -128,6 +128,10 @@ impl Store for FaultyStore {
         self.real.pending_count().await
     }
 
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.real.ready().await
+    }
+
     fn follow(&self, _: u64) -> Option<mpsc::Receiver<News>> {
         self.news.lock().unwrap().take()
     }

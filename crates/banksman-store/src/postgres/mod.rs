@@ -33,6 +33,7 @@ use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
 use self::session::{Session, configure};
 use self::writer::Writer;
 use crate::encode::EncodedCommit;
+use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News, Store,
     StoreError, StoredEvent, StoredNotice,
@@ -208,6 +209,13 @@ impl Store for PostgresStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         count(&self.one_row("SELECT pending FROM head").await?, 0)
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        if self.writer.health.is_failing() {
+            return written(self.commit(Commit::default()).await);
+        }
+        self.last_seq().await.map(drop)
     }
 
     fn follow(&self, after: u64) -> Option<mpsc::Receiver<News>> {

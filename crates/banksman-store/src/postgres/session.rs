@@ -27,7 +27,7 @@ const SILENCE: Duration = Duration::from_secs(10);
 /// `synchronous_commit` off for everyone did not mean us; stricter settings than `on` stay.
 const SETTINGS: &str = "\
     SET statement_timeout = '10s'; \
-    SET lock_timeout = '8s'; \
+    SET lock_timeout = '7s'; \
     SET idle_in_transaction_session_timeout = '5s'; \
     SET default_transaction_isolation = 'read committed'; \
     SET client_min_messages = warning; \

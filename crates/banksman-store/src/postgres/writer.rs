@@ -16,14 +16,15 @@ use super::session::{Session, failed, within};
 use super::wanted::{self, Looks, Wanted};
 use super::writes::{self, Pens};
 use crate::encode::EncodedCommit;
+use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
 const GROUP: usize = 256;
 
 /// How long a group may take before its connection counts as lost. Longer than the database's own limits, so that
-/// usually the database says what is wrong.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// usually the database says what is wrong; not much longer, because all that this node writes waits for it.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// How long to wait before connecting again: from the first to at most the last, twice as long each time.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -38,16 +39,16 @@ struct Job {
 /// The way to the writer. Dropping it lets the task finish what it was given and end.
 pub(super) struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
+    pub(super) health: Arc<Health>,
 }
 
 impl Writer {
     pub(super) fn start(config: Config, session: Session, own: Arc<Own>, clock: NodeClock) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(run(
-            Desk { config, session: Some(session), tools: None, closed: None, own, clock },
-            inbox,
-        ));
-        Self { jobs }
+        let health = Arc::<Health>::default();
+        let desk = Desk { config, session: Some(session), tools: None, closed: None, own, clock };
+        tokio::spawn(run(desk, inbox, Arc::clone(&health)));
+        Self { jobs, health }
     }
 
     /// Hands a commit over and waits until it is durable or refused.
@@ -72,7 +73,7 @@ struct Desk {
     clock: NodeClock,
 }
 
-async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
+async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Arc<Health>) {
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     loop {
@@ -88,6 +89,10 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
             group.push(more);
         }
         let outcomes = desk.commit(&group).await;
+        health.note(outcomes.iter().filter_map(|outcome| match outcome {
+            Outcome::Answered(answer) => Some(answer),
+            Outcome::PutOff => None,
+        }));
         let mut put_off = Vec::new();
         for (job, outcome) in group.drain(..).zip(outcomes) {
             match outcome {
@@ -169,12 +174,14 @@ impl Desk {
         let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
         match done {
             Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
-            Ok(_) | Err(GroupError::Refused(_) | GroupError::Barred(_)) if !session.client.is_closed() => {
+            Ok(_) | Err(GroupError::Refused(_)) if !session.client.is_closed() => {
                 (self.session, self.tools) = (Some(session), Some((looks, pens)));
                 done
             }
             Ok(outcomes) => Ok(outcomes),
-            Err(GroupError::Refused(error) | GroupError::Barred(error)) => Err(GroupError::Lost(error)),
+            Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
+            // What bars this session, such as being read-only, may not bar the next.
+            Err(GroupError::Barred(error)) => Err(GroupError::Barred(error)),
         }
     }
 

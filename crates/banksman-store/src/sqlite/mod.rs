@@ -24,6 +24,7 @@ pub use self::examine::examine;
 
 use self::writer::{Writer, failed};
 use crate::encode::EncodedCommit;
+use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
     StoreError, StoredEvent, StoredNotice,
@@ -206,5 +207,12 @@ impl Store for SqliteStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         self.read(read::pending_count).await
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        if self.writer.health.is_failing() {
+            return written(self.commit(Commit::default()).await);
+        }
+        self.last_seq().await.map(drop)
     }
 }

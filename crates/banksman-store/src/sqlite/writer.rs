@@ -1,5 +1,6 @@
 //! The one thread that writes, and groups what comes in at the same time into one fsync.
 
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -8,7 +9,9 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::{ApplyError, Totals, apply};
+use super::schema;
 use crate::encode::EncodedCommit;
+use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
@@ -28,6 +31,7 @@ struct Job {
 
 /// The way to the writer thread. Dropping it lets the thread finish what it was given and end.
 pub(super) struct Writer {
+    pub(super) health: Arc<Health>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -38,11 +42,13 @@ impl Writer {
         connection.set_prepared_statement_cache_capacity(64);
         let totals = Totals::load(&connection).map_err(failed)?;
         let (jobs, inbox) = channel();
+        let health = Arc::<Health>::default();
+        let noted = Arc::clone(&health);
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || run(&connection, totals, &clock, &inbox))
+            .spawn(move || run(&connection, totals, &clock, &inbox, &noted))
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { health, jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Hands a commit over and waits until it is durable or refused.
@@ -65,7 +71,13 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, mut totals: Totals, clock: &StoreClock, inbox: &Receiver<Job>) {
+fn run(
+    connection: &Connection,
+    mut totals: Totals,
+    clock: &StoreClock,
+    inbox: &Receiver<Job>,
+    health: &Health,
+) {
     let mut group = Vec::with_capacity(GROUP);
     while let Ok(first) = inbox.recv() {
         group.push(first);
@@ -92,6 +104,7 @@ fn run(connection: &Connection, mut totals: Totals, clock: &StoreClock, inbox: &
                 vec![Err(failed(error).into())]
             }
         };
+        health.note(&answers);
         for (job, answer) in group.drain(..).zip(answers) {
             // Whoever asked may have gone away; what was committed stays committed.
             let Job { commit, answer: waiting } = job;
@@ -129,6 +142,10 @@ fn try_commit_group(
     totals.refresh(connection)?;
     let mut outcomes = Vec::with_capacity(group.len());
     for job in group {
+        if job.commit.is_empty() {
+            // The one write that dirties a page without changing it: a row that stays the same is not written.
+            connection.pragma_update(None, "user_version", schema::MIGRATIONS.len())?;
+        }
         match apply(connection, totals, &job.commit) {
             Ok(()) => outcomes.push(Ok(())),
             Err(ApplyError::Conflict(conflict)) => outcomes.push(Err(CommitError::Conflict(conflict))),

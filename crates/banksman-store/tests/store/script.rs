@@ -34,7 +34,22 @@ pub(crate) fn id(number: u64) -> ActionId {
 
 /// The so-manieth proposal, unlike any other, held.
 pub(crate) fn proposed(number: u64) -> Transition {
-    let args = CanonicalJson::parse(format!(r#"{{"n":{number}}}"#).as_bytes()).expect("JSON");
+    proposed_with(number, &format!(r#"{{"n":{number}}}"#))
+}
+
+/// The same with arguments of some 200 kB, which no database can make smaller.
+pub(crate) fn large(number: u64) -> Transition {
+    let mut noise = number;
+    let mut body = String::new();
+    while body.len() < 200_000 {
+        noise = noise.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        body.push_str(&noise.to_string());
+    }
+    proposed_with(number, &format!(r#"{{"n":{number},"body":"{body}"}}"#))
+}
+
+fn proposed_with(number: u64, args: &str) -> Transition {
+    let args = CanonicalJson::parse(args.as_bytes()).expect("JSON");
     let action = Action::bare("refund", Kind::Tool, args);
     let verdict = Verdict::new(Tier::Approve, Risk::High, "refunds");
     let submission = Arc::new(Submission {

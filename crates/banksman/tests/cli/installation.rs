@@ -43,16 +43,23 @@ pub(crate) fn program() -> Command {
 /// A place for a server, gone with the test.
 pub(crate) struct Installation {
     root: TempDir,
+    data: PathBuf,
 }
 
 impl Installation {
     pub(crate) fn new() -> Self {
-        Self { root: TempDir::new().unwrap() }
+        let root = TempDir::new().unwrap();
+        Self { data: root.path().join("data"), root }
     }
 
     /// The data folder; the server makes it.
     pub(crate) fn data(&self) -> PathBuf {
-        self.root.path().join("data")
+        self.data.clone()
+    }
+
+    /// Puts the data folder somewhere else.
+    pub(crate) fn keep_data_in(&mut self, data: PathBuf) {
+        self.data = data;
     }
 
     /// Beside the data folder, for whatever else a test needs.

@@ -18,6 +18,7 @@ mod help;
 mod offline;
 
 mod commands;
+mod degraded;
 mod hostile;
 mod kill;
 mod nodes;

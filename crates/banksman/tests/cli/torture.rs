@@ -23,6 +23,10 @@ use crate::installation::now;
 /// more than the second.
 const BRIEF: (Duration, Duration) = (Duration::from_secs(12), Duration::from_secs(25));
 
+/// How many milliseconds there are between two faults at the most: in the suite, and in a long run, in which there is
+/// time for more to happen in between.
+const GAPS: (u64, u64) = (1_400, 4_000);
+
 /// How long clients wait for an answer. Shorter than what many faults last, so that nobody is stuck with one node.
 const PATIENCE: Duration = Duration::from_secs(2);
 
@@ -46,7 +50,8 @@ fn whatever_breaks_decisions_are_linearizable_and_nothing_is_lost_or_invented() 
     let began = Instant::now();
     let mut told = began;
     let mut faults: BTreeMap<Fault, u64> = BTreeMap::new();
-    for due in Schedule::new(seed, nodes) {
+    let gap = if minutes.is_some() { GAPS.1 } else { GAPS.0 };
+    for due in Schedule::new(seed, nodes, gap) {
         let elapsed = began.elapsed();
         let enough = match minutes {
             Some(minutes) => elapsed > Duration::from_secs(60 * minutes),

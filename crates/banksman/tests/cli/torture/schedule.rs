@@ -72,13 +72,12 @@ pub(super) struct Due {
     pub(super) begins: Option<Fault>,
 }
 
-/// How long to wait for the next fault, at the most.
-const GAP_MILLIS: u64 = 1_400;
-
 /// An endless series of steps, in order of time. Faults on different nodes overlap; each kind comes once before any
 /// comes again.
 pub(super) struct Schedule {
     chance: Chance,
+    /// How many milliseconds to wait for the next fault, at the most.
+    gap: u64,
     /// When the next fault comes, at the earliest.
     next: Duration,
     /// Until when each node has enough to bear.
@@ -90,9 +89,10 @@ pub(super) struct Schedule {
 }
 
 impl Schedule {
-    pub(super) fn new(seed: u64, nodes: usize) -> Self {
+    pub(super) fn new(seed: u64, nodes: usize, gap: u64) -> Self {
         Self {
             chance: Chance::new(seed),
+            gap,
             next: Duration::ZERO,
             busy: vec![Duration::ZERO; nodes],
             planned: BTreeMap::new(),
@@ -179,7 +179,7 @@ impl Iterator for Schedule {
             let fault = self.fault();
             let step = self.begin(fault);
             self.plan(self.next, step, Some(fault));
-            self.next += self.chance.up_to_millis(GAP_MILLIS);
+            self.next += self.chance.up_to_millis(self.gap);
         }
         self.planned.pop_first().map(|(_, due)| due)
     }
@@ -188,20 +188,20 @@ impl Iterator for Schedule {
 #[test]
 fn a_seed_plans_the_same_again_in_order_of_time_and_of_every_kind() {
     for seed in 0..50 {
-        let plan: Vec<Due> = Schedule::new(seed, 3).take(300).collect();
-        assert_eq!(plan, Schedule::new(seed, 3).take(300).collect::<Vec<_>>());
+        let plan: Vec<Due> = Schedule::new(seed, 3, 1_000).take(300).collect();
+        assert_eq!(plan, Schedule::new(seed, 3, 1_000).take(300).collect::<Vec<_>>());
         assert!(plan.is_sorted_by_key(|due| due.at), "{seed}");
         let first: Vec<Fault> = plan.iter().filter_map(|due| due.begins).take(Fault::ALL.len()).collect();
         assert!(Fault::ALL.iter().all(|fault| first.contains(fault)), "{seed}: {first:?}");
     }
-    assert!(!Schedule::new(1, 3).take(20).eq(Schedule::new(2, 3).take(20)));
+    assert!(!Schedule::new(1, 3, 1_000).take(20).eq(Schedule::new(2, 3, 1_000).take(20)));
 }
 
 #[test]
 fn nobody_is_killed_twice_or_thawed_unfrozen() {
     for seed in 0..50 {
         let (mut up, mut frozen) = ([true; 3], [false; 3]);
-        for due in Schedule::new(seed, 3).take(500) {
+        for due in Schedule::new(seed, 3, 1_000).take(500) {
             match due.step {
                 Step::Kill(node) => assert!(std::mem::replace(&mut up[node], false) && !frozen[node]),
                 Step::Start(node) => assert!(!std::mem::replace(&mut up[node], true)),

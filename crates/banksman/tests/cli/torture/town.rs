@@ -12,6 +12,9 @@ use crate::crew::POLICY;
 use crate::crew::site::Site;
 use crate::installation::{Installation, PATIENCE, Server};
 
+/// How long starting a node may take: its first commit may meet a trap, and then it is started once more.
+const START: Duration = Duration::from_secs(60);
+
 pub(super) struct Town {
     cluster: Cluster,
     pub(super) site: Arc<Site>,
@@ -83,7 +86,7 @@ impl Town {
                     *server = Some(started);
                     return;
                 }
-                Err(status) => assert!(began.elapsed() < PATIENCE, "{status}\n{}", place.log()),
+                Err(status) => assert!(began.elapsed() < START, "{status}\n{}", place.log()),
             }
         }
     }
