@@ -1,5 +1,6 @@
 //! PostgreSQL, for many nodes: each has one writer that groups commits, and readers beside it.
 
+mod address;
 mod clock;
 mod control;
 mod examine;
@@ -22,15 +23,16 @@ use std::time::Duration;
 use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Mode, Timestamp};
 use tokio::sync::mpsc;
-use tokio_postgres::{Config, Row};
+use tokio_postgres::Row;
 
 pub use self::examine::examine;
 
+use self::address::Address;
 use self::clock::NodeClock;
 use self::news::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
-use self::session::{Session, configure};
+use self::session::Session;
 use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
@@ -41,7 +43,7 @@ use crate::{
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
 pub struct PostgresStore {
-    config: Config,
+    address: Address,
     writer: Writer,
     readers: Readers,
     own: Arc<Own>,
@@ -69,12 +71,12 @@ impl PostgresStore {
     }
 
     async fn open_by(url: &str, clock: NodeClock) -> Result<Self, StoreError> {
-        let config = configure(url)?;
-        let mut session = Session::connect(&config).await?;
+        let address = Address::read(url)?;
+        let mut session = Session::connect(&address).await?;
         schema::migrate(&mut session.client).await?;
         let own = Arc::<Own>::default();
-        let writer = Writer::start(config.clone(), session, Arc::clone(&own), clock);
-        Ok(Self { writer, readers: Readers::new(config.clone()), config, own })
+        let writer = Writer::start(address.clone(), session, Arc::clone(&own), clock);
+        Ok(Self { writer, readers: Readers::new(address.clone()), address, own })
     }
 
     async fn one_row(&self, sql: &str) -> Result<Row, StoreError> {
@@ -219,6 +221,6 @@ impl Store for PostgresStore {
     }
 
     fn follow(&self, after: u64) -> Option<mpsc::Receiver<News>> {
-        Some(news::follow(self.config.clone(), Arc::clone(&self.own), after))
+        Some(news::follow(self.address.clone(), Arc::clone(&self.own), after))
     }
 }

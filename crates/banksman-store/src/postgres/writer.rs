@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
-use tokio_postgres::Config;
 
+use super::address::Address;
 use super::clock::{self, NodeClock};
 use super::guards::{Judgement, Known};
 use super::news::Own;
@@ -43,10 +43,10 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(config: Config, session: Session, own: Arc<Own>, clock: NodeClock) -> Self {
+    pub(super) fn start(address: Address, session: Session, own: Arc<Own>, clock: NodeClock) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
         let health = Arc::<Health>::default();
-        let desk = Desk { config, session: Some(session), tools: None, closed: None, own, clock };
+        let desk = Desk { address, session: Some(session), tools: None, closed: None, own, clock };
         tokio::spawn(run(desk, inbox, Arc::clone(&health)));
         Self { jobs, health }
     }
@@ -61,7 +61,7 @@ impl Writer {
 
 /// What the writer works with.
 struct Desk {
-    config: Config,
+    address: Address,
     session: Option<Session>,
     /// Prepared for the session.
     tools: Option<(Looks, Pens)>,
@@ -211,7 +211,7 @@ impl Desk {
         if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
             self.tools = None;
             self.session = None;
-            self.session = Some(Session::connect(&self.config).await?);
+            self.session = Some(Session::connect(&self.address).await?);
         }
         if let (Some(session), None) = (&self.session, &self.tools) {
             let preparing = async { Ok((Looks::prepare(session).await?, Pens::prepare(session).await?)) };

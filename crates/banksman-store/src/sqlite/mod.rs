@@ -1,6 +1,7 @@
 //! SQLite, for one machine: WAL, `synchronous=FULL`, one writer thread that groups commits, readers beside it.
 
 mod apply;
+mod checkpoint;
 mod control;
 mod examine;
 mod meters;
@@ -67,15 +68,15 @@ impl SqliteStore {
         path: &Path,
         clock: impl Fn() -> Timestamp + Send + 'static,
     ) -> Result<Self, StoreError> {
-        let mut connection = Connection::open(path).map_err(failed)?;
+        let gathering = banksman_wal::vfs().map_err(failed)?;
+        let mut connection =
+            Connection::open_with_flags_and_vfs(path, OpenFlags::default(), gathering).map_err(failed)?;
         configure(&connection).map_err(failed)?;
         // FULL: the log is on the disk before a commit is answered. Nothing that was acknowledged is lost.
         connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-        // A checkpoint in the middle of the traffic costs more fsyncs than it is worth at the default of 4 MB.
-        connection.pragma_update(None, "wal_autocheckpoint", 4000).map_err(failed)?;
         schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
         let readers = Arc::new(Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()) });
-        Ok(Self { writer: Writer::start(connection, Box::new(clock))?, readers })
+        Ok(Self { writer: Writer::start(connection, path, Box::new(clock))?, readers })
     }
 
     /// Runs a read on a thread where blocking is allowed.

@@ -1,5 +1,6 @@
 //! The one thread that writes, and groups what comes in at the same time into one fsync.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
@@ -9,6 +10,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::{ApplyError, Totals, apply};
+use super::checkpoint::Checkpoints;
 use super::schema;
 use crate::encode::EncodedCommit;
 use crate::health::Health;
@@ -38,7 +40,12 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the thread with a connection of its own.
-    pub(super) fn start(connection: Connection, clock: StoreClock) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        mut connection: Connection,
+        path: &Path,
+        clock: StoreClock,
+    ) -> Result<Self, StoreError> {
+        let checkpoints = Checkpoints::take_over(&mut connection, path)?;
         connection.set_prepared_statement_cache_capacity(64);
         let totals = Totals::load(&connection).map_err(failed)?;
         let (jobs, inbox) = channel();
@@ -46,7 +53,7 @@ impl Writer {
         let noted = Arc::clone(&health);
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || run(&connection, totals, &clock, &inbox, &noted))
+            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox, &noted))
             .map_err(|error| StoreError::Failed(error.to_string()))?;
         Ok(Self { health, jobs: Some(jobs), thread: Some(thread) })
     }
@@ -74,6 +81,7 @@ impl Drop for Writer {
 fn run(
     connection: &Connection,
     mut totals: Totals,
+    mut checkpoints: Checkpoints,
     clock: &StoreClock,
     inbox: &Receiver<Job>,
     health: &Health,
@@ -110,7 +118,9 @@ fn run(
             let Job { commit, answer: waiting } = job;
             let _ = waiting.send((answer, commit));
         }
+        checkpoints.turn(connection);
     }
+    drop(checkpoints);
     // A clean end leaves everything in the main file; if this fails, the log is read at the next start.
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
 }

@@ -7,6 +7,7 @@ mod million;
 mod nodes;
 mod postgres;
 mod script;
+mod tls;
 
 mod sqlite {
     use std::sync::Arc;
