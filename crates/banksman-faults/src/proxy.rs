@@ -154,6 +154,11 @@ impl Proxy {
         self.shared.lock().trap = Some(trap);
     }
 
+    /// Takes away a trap that no commit has met.
+    pub fn disarm(&self) {
+        self.shared.lock().trap = None;
+    }
+
     /// How many traps have been sprung.
     #[must_use]
     pub fn sprung(&self) -> u64 {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use banksman_engine::{Clock, SteadyClock, SystemClock};
 use banksman_store::Store;
 use banksman_store::postgres::PostgresStore;
 
@@ -31,8 +32,26 @@ impl DatabaseArgs {
 
     /// The store, with its schema brought up to date.
     pub(crate) async fn open(&self, folder: &Folder) -> anyhow::Result<Arc<dyn Store>> {
+        self.open_for(folder, Arc::new(SystemClock)).await
+    }
+
+    /// The clock of whoever serves. What is in the folder is this server's alone, and so is the time there; where nodes
+    /// share a database, all are to follow one clock, and a node that was set right is right at once.
+    pub(crate) fn clock(&self) -> anyhow::Result<Arc<dyn Clock>> {
         Ok(match self.shared()? {
-            None => folder.store()?,
+            None => Arc::new(SteadyClock::start()),
+            Some(_) => Arc::new(SystemClock),
+        })
+    }
+
+    /// The same as [`DatabaseArgs::open`], for someone with this clock.
+    pub(crate) async fn open_for(
+        &self,
+        folder: &Folder,
+        clock: Arc<dyn Clock>,
+    ) -> anyhow::Result<Arc<dyn Store>> {
+        Ok(match self.shared()? {
+            None => folder.store(clock)?,
             Some(url) => Arc::new(PostgresStore::open(url).await.context("cannot open the database")?),
         })
     }

@@ -49,6 +49,11 @@ impl FakeClock {
     pub(crate) fn pass(&self, time: Duration) {
         self.0.fetch_add(i64::try_from(time.as_micros()).unwrap(), Ordering::SeqCst);
     }
+
+    /// Someone sets it back.
+    pub(crate) fn set_back(&self, time: Duration) {
+        self.0.fetch_sub(i64::try_from(time.as_micros()).unwrap(), Ordering::SeqCst);
+    }
 }
 
 impl Clock for FakeClock {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use banksman_core::{Actor, PrincipalKind};
-use banksman_engine::{Engine, EngineConfig, LogSink, NewToken, SystemClock};
+use banksman_engine::{Engine, EngineConfig, LogSink, NewToken};
 use banksman_http::{App, Hosts};
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -100,10 +100,11 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
     let signer = folder.signer()?;
+    let clock = args.database.clock()?;
     let engine = Engine::new(
-        args.database.open(&folder).await?,
+        args.database.open_for(&folder, Arc::clone(&clock)).await?,
         Box::new(Arc::clone(&policy)),
-        Arc::new(SystemClock),
+        clock,
         signer,
         EngineConfig::default(),
     )

@@ -12,7 +12,7 @@ use crate::crew::POLICY;
 use crate::crew::site::Site;
 use crate::installation::{Installation, PATIENCE, Server};
 
-/// How long starting a node may take: its first commit may meet a trap, and then it is started once more.
+/// How long starting a node may take, when the database recovers meanwhile and it has to be started again.
 const START: Duration = Duration::from_secs(60);
 
 pub(super) struct Town {
@@ -77,6 +77,8 @@ impl Town {
     fn start(&mut self, node: usize) {
         let Node { place, line, server } = &mut self.nodes[node];
         let database = line.over(&self.cluster.url()).unwrap();
+        // A start that met a trap would be over only after seconds, in which nothing else could be mended.
+        line.disarm();
         let began = Instant::now();
         loop {
             let arguments = ["--database", &database, "--policy", self.policy.to_str().unwrap(), "--json"];
