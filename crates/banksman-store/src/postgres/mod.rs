@@ -56,7 +56,23 @@ impl PostgresStore {
     /// If the address cannot be read, the database cannot be reached or written, or it is of a newer version than
     /// this program.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        Self::open_by(url, clock::system()).await
+        Self::open_by(Address::read(url)?, clock::system()).await
+    }
+
+    /// The same, for a node that signs with the key of this name, which is shown to others.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub async fn open_signing_with(url: &str, key: &str) -> Result<Self, StoreError> {
+        Self::open_by(Address::read(url)?.signing_with(key), clock::system()).await
+    }
+
+    /// The names of other keys that nodes on this database sign with at this moment.
+    ///
+    /// # Errors
+    /// If the database cannot say.
+    pub async fn other_keys(&self) -> Result<Vec<String>, StoreError> {
+        self.readers.query(OTHER_KEYS, &[]).await?.iter().map(|row| get(row, 0)).collect()
     }
 
     /// The same, with another clock than the machine's.
@@ -67,11 +83,10 @@ impl PostgresStore {
         url: &str,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
-        Self::open_by(url, Box::new(clock)).await
+        Self::open_by(Address::read(url)?, Box::new(clock)).await
     }
 
-    async fn open_by(url: &str, clock: NodeClock) -> Result<Self, StoreError> {
-        let address = Address::read(url)?;
+    async fn open_by(address: Address, clock: NodeClock) -> Result<Self, StoreError> {
         let mut session = Session::connect(&address).await?;
         schema::migrate(&mut session.client).await?;
         let own = Arc::<Own>::default();
@@ -91,6 +106,13 @@ const CONTROL: &str = "\
            ARRAY(SELECT body FROM grants ORDER BY id),
            ARRAY(SELECT body FROM delegations ORDER BY id)
     FROM head";
+
+/// Nodes show the key in the name of their connections, this one included.
+const OTHER_KEYS: &str = "\
+    SELECT DISTINCT split_part(application_name, ' ', 2) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name LIKE 'banksman %'
+          AND application_name <> current_setting('application_name')
+    ORDER BY 1";
 
 const DUE: &str =
     "SELECT id FROM actions WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2";

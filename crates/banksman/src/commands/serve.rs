@@ -100,15 +100,9 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
     let signer = folder.signer()?;
-    let clock = args.database.clock()?;
-    let engine = Engine::new(
-        args.database.open_for(&folder, Arc::clone(&clock)).await?,
-        Box::new(Arc::clone(&policy)),
-        clock,
-        signer,
-        EngineConfig::default(),
-    )
-    .await?;
+    let (store, clock) = args.database.open_to_serve(&folder, &signer).await?;
+    let judge = Box::new(Arc::clone(&policy));
+    let engine = Engine::new(store, judge, clock, signer, EngineConfig::default()).await?;
     engine.staff_triage(Arc::new(Outside::new()));
     let (followed, digest) = (policy_path.clone(), policy.digest());
     engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;

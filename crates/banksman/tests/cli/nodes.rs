@@ -69,6 +69,21 @@ fn of_nodes_that_start_at_once_over_an_empty_database_one_shows_tokens() {
 }
 
 #[test]
+fn a_node_with_another_signing_key_says_so_loudly() {
+    let database = Database::fresh();
+    let [one, same, other] = std::array::from_fn(|_| Installation::new());
+    let first = node(&one, &database);
+    std::fs::create_dir(same.data()).unwrap();
+    std::fs::copy(one.data().join("signing.key"), same.data().join("signing.key")).unwrap();
+    let _same = node(&same, &database);
+    assert!(!same.log().contains("sign with another key"), "{}", same.log());
+    let _other = node(&other, &database);
+    assert!(other.log().contains("other nodes sign with another key"), "{}", other.log());
+    assert!(other.log().contains("ERROR"), "{}", other.log());
+    first.kill();
+}
+
+#[test]
 fn a_killed_node_leaves_nothing_undone() {
     let database = Database::fresh();
     let (one, other) = (Installation::new(), Installation::new());
