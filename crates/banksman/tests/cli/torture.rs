@@ -76,7 +76,7 @@ fn whatever_breaks_decisions_are_linearizable_and_nothing_is_lost_or_invented() 
     let lasted = began.elapsed();
     crew.go_home(&town.site);
     let token = town.token("reviewer", "the checker");
-    let client = town.from_the_disk(&token);
+    let client = town.crash_all_and_look(&token);
     let book = town.site.book();
     let (record, mut findings) = checker::read(&client);
     findings.extend(checker::check(&record, &book, now()));

@@ -113,7 +113,7 @@ impl Town {
     }
 
     /// Crashes all there is and starts one node anew: what it says comes from the disk and from nobody's memory.
-    pub(super) fn from_the_disk(&mut self, token: &str) -> Client {
+    pub(super) fn crash_all_and_look(&mut self, token: &str) -> Client {
         for node in 0..self.nodes.len() {
             self.perform(Step::Kill(node));
         }
