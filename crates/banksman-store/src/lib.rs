@@ -9,6 +9,7 @@ mod health;
 mod port;
 mod query;
 
+pub mod copy;
 pub mod postgres;
 pub mod sqlite;
 

@@ -5,7 +5,7 @@ mod clock;
 mod control;
 mod examine;
 mod guards;
-mod keys;
+pub(crate) mod keys;
 mod lists;
 mod meters;
 mod news;
@@ -13,6 +13,7 @@ mod readers;
 mod rows;
 mod schema;
 mod session;
+mod target;
 mod wanted;
 mod writer;
 mod writes;
@@ -26,6 +27,8 @@ use tokio::sync::mpsc;
 use tokio_postgres::Row;
 
 pub use self::examine::examine;
+pub(crate) use self::session::failed;
+pub(crate) use self::target::Target;
 
 use self::address::Address;
 use self::clock::NodeClock;

@@ -121,7 +121,7 @@ pub(super) async fn within<T>(
     }
 }
 
-pub(super) fn failed(error: tokio_postgres::Error) -> StoreError {
+pub(crate) fn failed(error: tokio_postgres::Error) -> StoreError {
     StoreError::Failed(told(&error))
 }
 

@@ -21,9 +21,11 @@ use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-pub use self::examine::examine;
+pub use self::examine::{back_up, examine};
 
-use self::writer::{Writer, failed};
+pub(crate) use self::writer::failed;
+
+use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
@@ -87,6 +89,16 @@ impl SqliteStore {
         let readers = Arc::clone(&self.readers);
         tokio::task::spawn_blocking(move || readers.with(query)).await.map_err(|_| StoreError::Closed)?
     }
+}
+
+/// A file to read from while nobody can write to it, with its schema up to date.
+pub(crate) fn open_for_copying(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    configure(&connection).map_err(failed)?;
+    schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
+    Ok(connection)
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {

@@ -167,6 +167,6 @@ fn try_commit_group(
     Ok(outcomes.into_iter().map(|outcome| outcome.map(|()| committed)).collect())
 }
 
-pub(super) fn failed(error: rusqlite::Error) -> StoreError {
+pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
     StoreError::Failed(error.to_string())
 }

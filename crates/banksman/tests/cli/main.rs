@@ -7,6 +7,7 @@
     reason = "a test that cannot go on stops; helpers here are test code too"
 )]
 
+mod backup;
 mod chance;
 mod crew;
 mod installation;
@@ -26,6 +27,7 @@ mod people;
 mod refunds;
 mod server;
 mod stopping;
+mod store_copy;
 mod token;
 mod torture;
 mod triage;
