@@ -8,6 +8,7 @@ pub(crate) mod book;
 pub(crate) mod checker;
 mod reviewers;
 pub(crate) mod site;
+mod warden;
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -15,6 +16,7 @@ use std::thread::JoinHandle;
 use self::agents::{Agent, Desk};
 use self::reviewers::Reviewer;
 use self::site::{Line, Site};
+use self::warden::Warden;
 use crate::chance::Chance;
 
 /// `steady` waits as long as it takes, `hasty` loses its authorisation and its lease within a second, `grave` needs
@@ -31,12 +33,13 @@ tools:
 
 const AGENTS: [&str; 3] = ["riley", "robin", "rowan"];
 const REVIEWERS: [&str; 3] = ["ann", "bob", "carla"];
+const WARDEN: &str = "walt";
 
 /// Everyone at work.
 pub(crate) struct Crew(Vec<JoinHandle<()>>);
 
 impl Crew {
-    /// Agents, two threads for each so that they also race themselves, and reviewers. `token` gives a credential for a
+    /// Agents, two threads for each so that they also race themselves, reviewers, and a warden. `token` gives a credential for a
     /// kind and a name.
     pub(crate) fn employ(
         site: &Arc<Site>,
@@ -58,6 +61,9 @@ impl Crew {
             let reviewer = Reviewer::new(line, name, chance.fork());
             people.push(std::thread::spawn(move || reviewer.work()));
         }
+        let line = Line::new(site, &token("reviewer", WARDEN), chance.fork());
+        let warden = Warden::new(line, WARDEN, chance.fork());
+        people.push(std::thread::spawn(move || warden.work()));
         Self(people)
     }
 

@@ -104,7 +104,7 @@ impl Agent {
             }
             Ok(None) => {}
             Err(code) => {
-                self.line.site.write(|book| book.refused("a proposal", &code, &[]));
+                self.line.site.write(|book| book.refused("a proposal", &code, &["blocked"]));
                 self.line.told(asked, Reply::Refused(code));
             }
         }
@@ -152,7 +152,7 @@ impl Agent {
 
     fn claim(&mut self, action: &ActionView) {
         // Its other thread was faster, or it dawdled.
-        let in_order = ["already_claimed", "lapsed"];
+        let in_order = ["already_claimed", "lapsed", "frozen"];
         while let Asking::Lost = self.ask_to_claim(action, "a claim", &in_order) {
             // The one request that must not be sent again blindly. If it was taken, whether by this thread or
             // the other, it is not run: better an `unknown` for people to look into than twice.
@@ -168,7 +168,7 @@ impl Agent {
     /// A claim that ought to be refused: nothing may ever come of it. Unless it was approved a moment ago: then it is a
     /// claim like any other, and is counted as one; an edit would have been noticed by the digest.
     fn try_to_claim(&mut self, action: &ActionView) {
-        let in_order = ["already_claimed", "lapsed", "not_authorised", "digest_mismatch"];
+        let in_order = ["already_claimed", "lapsed", "frozen", "not_authorised", "digest_mismatch"];
         self.ask_to_claim(action, "a claim out of turn", &in_order);
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use banksman_core::json::CanonicalJson;
-use banksman_core::{ActionId, Decision, Digest, Status, Timestamp};
+use banksman_core::{ActionId, Decision, Digest, FreezeId, Status, Timestamp};
 
 /// Everything that was asked, and what came of it.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +56,13 @@ pub(crate) enum Wish {
         status: Status,
         result: Option<CanonicalJson>,
     },
+    /// No two have the same reason.
+    Freeze {
+        reason: String,
+    },
+    Lift {
+        id: FreezeId,
+    },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,6 +71,8 @@ pub(crate) enum Reply {
     Decided,
     Claimed { number: u64, idempotency_key: String, digest: Digest, lease_expires_at: Timestamp },
     Recorded,
+    Frozen { id: FreezeId },
+    Lifted,
     Refused(String),
 }
 
@@ -74,7 +83,11 @@ impl Call {
             Wish::Decide { id, decision, version } => {
                 Some((id, decision, version + u32::from(decision == Decision::Modify)))
             }
-            Wish::Propose { .. } | Wish::Claim { .. } | Wish::Report { .. } => None,
+            Wish::Propose { .. }
+            | Wish::Claim { .. }
+            | Wish::Report { .. }
+            | Wish::Freeze { .. }
+            | Wish::Lift { .. } => None,
         }
     }
 
@@ -92,6 +105,8 @@ impl Call {
             Wish::Decide { .. } => "decisions",
             Wish::Claim { .. } => "claims",
             Wish::Report { .. } => "outcomes",
+            Wish::Freeze { .. } => "freezes",
+            Wish::Lift { .. } => "lifts",
         }
     }
 }
@@ -150,6 +165,8 @@ impl Book {
             let acknowledged = counts.get(kind).map_or(0, |count| count.acknowledged);
             assert!(acknowledged >= 20, "hardly any {kind}: {summary}");
         }
+        let freezes = counts.get("freezes").map_or(0, |count| count.acknowledged);
+        assert!(freezes >= 2, "hardly any freezes: {summary}");
         for wanted in [Decision::Approve, Decision::Deny, Decision::Modify, Decision::Respond] {
             let made = |call: &Call| {
                 call.granted().is_some() && call.decides().is_some_and(|(_, decision, _)| decision == wanted)

@@ -3,11 +3,13 @@
 //! The log is the order in which things happened. It is shown to be a possible one ([`history`]): audit numbers without
 //! gaps, each event possible after the one before, no second claim, none that nobody asked for. It holds everything
 //! that was acknowledged ([`answers`]), and it respects time ([`order`]): whatever was answered before something else
-//! was asked stands before it. Together: decisions, claims and outcomes are linearizable, on however many servers.
+//! was asked stands before it. Together: decisions, claims and outcomes are linearizable, on however many servers. And
+//! what was frozen stood still ([`freezes`]).
 
 mod answers;
 #[cfg(test)]
 mod forged;
+mod freezes;
 mod history;
 mod order;
 mod record;
@@ -23,6 +25,7 @@ pub(crate) fn check(record: &Record, book: &Book, now: Timestamp) -> Vec<String>
     history::check(record, &mut findings);
     answers::check(record, book, now, &mut findings);
     order::check(record, book, &mut findings);
+    freezes::check(record, &mut findings);
     findings.0
 }
 

@@ -67,7 +67,8 @@ impl Reviewer {
             Ok(Some(_)) => self.line.told(asked, Reply::Decided),
             Ok(None) => {}
             Err(code) => {
-                let in_order = ["stale_version", "digest_mismatch", "already_decided", "already_voted"];
+                let in_order =
+                    ["stale_version", "digest_mismatch", "already_decided", "already_voted", "frozen"];
                 self.line.site.write(|book| book.refused("a decision", &code, &in_order));
                 self.line.told(asked, Reply::Refused(code));
             }

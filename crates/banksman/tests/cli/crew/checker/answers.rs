@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::{ActionId, Decision, Digest, Status, Timestamp};
+use banksman_core::{ActionId, Decision, Digest, FreezeId, Status, Timestamp};
 
 use super::Findings;
 use super::record::{Record, Standing, Vote};
@@ -16,6 +16,7 @@ pub(super) fn check(record: &Record, book: &Book, now: Timestamp, findings: &mut
     checker.claims(book);
     checker.outcomes(book);
     checker.claims_without_outcome(book, now);
+    checker.freezes(book);
 }
 
 struct Answers<'a> {
@@ -133,6 +134,33 @@ impl<'a> Answers<'a> {
         }
     }
 
+    /// Every freeze that was acknowledged is in the log, and so is every end of one.
+    fn freezes(&mut self, book: &Book) {
+        let facts = || self.record.log.iter().map(|(_, event)| &event.fact);
+        let frozen: HashMap<FreezeId, &str> = facts()
+            .filter_map(|fact| match fact {
+                Fact::Frozen { freeze } => Some((freeze.id, freeze.reason.as_str())),
+                _ => None,
+            })
+            .collect();
+        let lifted: HashSet<FreezeId> = facts()
+            .filter_map(|fact| match fact {
+                Fact::Unfrozen { freeze } => Some(*freeze),
+                _ => None,
+            })
+            .collect();
+        for call in &book.calls {
+            let found = match (&call.wish, call.granted()) {
+                (Wish::Freeze { reason }, Some(Reply::Frozen { id })) => {
+                    frozen.get(id) == Some(&reason.as_str())
+                }
+                (Wish::Lift { id }, Some(_)) => lifted.contains(id),
+                _ => continue,
+            };
+            self.expect(found, || format!("the log lacks {:?}", call.wish));
+        }
+    }
+
     /// Nobody reported it: it runs, or its lease is over and nobody knows.
     fn claims_without_outcome(&mut self, book: &Book, now: Timestamp) {
         let reported: HashSet<ActionId> = book.calls.iter().filter_map(report).collect();
@@ -157,14 +185,22 @@ impl<'a> Answers<'a> {
 fn claim(call: &Call) -> Option<(ActionId, &Reply)> {
     match call.wish {
         Wish::Claim { id, .. } => Some((id, call.granted()?)),
-        Wish::Propose { .. } | Wish::Decide { .. } | Wish::Report { .. } => None,
+        Wish::Propose { .. }
+        | Wish::Decide { .. }
+        | Wish::Report { .. }
+        | Wish::Freeze { .. }
+        | Wish::Lift { .. } => None,
     }
 }
 
 fn report(call: &Call) -> Option<ActionId> {
     match call.wish {
         Wish::Report { id, .. } => Some(id),
-        Wish::Propose { .. } | Wish::Decide { .. } | Wish::Claim { .. } => None,
+        Wish::Propose { .. }
+        | Wish::Decide { .. }
+        | Wish::Claim { .. }
+        | Wish::Freeze { .. }
+        | Wish::Lift { .. } => None,
     }
 }
 

@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::CanonicalJson;
-use banksman_core::{ActionId, Actor, Assessment, Decision, Digest, Risk, Status, Tier, Timestamp, Verdict};
+use banksman_core::{
+    ActionId, Actor, Assessment, Decision, Digest, Freeze, FreezeId, FreezeScope, Risk, Status, Tier,
+    Timestamp, Verdict,
+};
 
 use super::check;
 use super::record::{Record, Standing, Vote};
@@ -151,6 +154,25 @@ impl Story {
         story
     }
 
+    /// Everything is frozen before the event at this place, and nobody lets go.
+    fn freeze_before(&mut self, place: usize) {
+        let freeze = Freeze {
+            id: FreezeId::from_parts(1_700_000_000_000, 1),
+            scope: FreezeScope::Everything,
+            reason: "freeze 1".into(),
+            by: "walt".into(),
+            at: Timestamp::from_micros(1),
+        };
+        let id = freeze.id;
+        let actor = Actor::Reviewer { name: "walt".into() };
+        let event = Event::general(Timestamp::from_micros(1), actor, Fact::Frozen { freeze });
+        self.record.log.insert(place, (0, event));
+        for (seq, (number, _)) in (1..).zip(&mut self.record.log) {
+            *number = seq;
+        }
+        self.call("walt", Wish::Freeze { reason: "freeze 1".into() }, 1, 500, Reply::Frozen { id });
+    }
+
     fn findings(&self) -> Vec<String> {
         check(&self.record, &self.book, Timestamp::from_micros(1_000_000))
     }
@@ -184,6 +206,13 @@ fn a_story_with_unheard_answers_passes() {
     for call in &mut story.book.calls {
         call.answer = None;
     }
+    assert_eq!(story.findings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_freeze_at_the_end_of_a_sound_story_passes() {
+    let mut story = Story::sound();
+    story.freeze_before(7);
     assert_eq!(story.findings(), Vec::<String>::new());
 }
 
@@ -310,6 +339,27 @@ const FORGERIES: &[Forgery] = &[
     }),
     ("which was true at no moment", |story| {
         story.of(call::TOO_LATE).answer = Some((at(99), Reply::Refused("made_up".into())));
+    }),
+    // A freeze that did not hold, or that nobody made.
+    ("claimed while frozen", |story| story.freeze_before(5)),
+    ("decided while frozen", |story| story.freeze_before(3)),
+    ("nobody asked for this Freeze", |story| {
+        story.freeze_before(7);
+        story.book.calls.pop();
+    }),
+    ("the log lacks Freeze", |story| {
+        story.freeze_before(7);
+        story.record.log.pop();
+    }),
+    ("refused by frozen, which was true at no moment", |story| {
+        story.of(call::CLAIM_AGAIN).answer = Some((at(150), Reply::Refused("frozen".into())));
+    }),
+    ("blocked, and nothing is frozen", |story| {
+        story.event(3, 1, 1, "riley", proposed(), Status::Blocked);
+    }),
+    ("refused by blocked, which was true at no moment", |story| {
+        let wish = Wish::Propose { number: 9, key: "wish-9".into() };
+        story.call("riley", wish, 300, 310, Reply::Refused("blocked".into()));
     }),
     // Nobody reported it, and yet it is not what that leads to.
     ("nobody reported it", |story| {

@@ -54,9 +54,9 @@ fn unsound<'a>(action: &Standing, history: impl Iterator<Item = &'a Event>) -> O
 /// Whether this can happen to an action that stands there, and leave it here. Nothing can once it has ended, but for
 /// a report that comes after its lease.
 fn may_happen(from: Option<Status>, fact: &Fact, to: Status) -> bool {
-    use Status::{Authorised, Denied, Executing, Failed, Lapsed, Pending, Succeeded, Unknown};
+    use Status::{Authorised, Blocked, Denied, Executing, Failed, Lapsed, Pending, Succeeded, Unknown};
     match fact {
-        Fact::Proposed { .. } => from.is_none() && matches!(to, Pending | Authorised),
+        Fact::Proposed { .. } => from.is_none() && matches!(to, Pending | Authorised | Blocked),
         Fact::Modified { .. } | Fact::Decided { decision: Decision::Approve, .. } => {
             from == Some(Pending) && matches!(to, Pending | Authorised)
         }

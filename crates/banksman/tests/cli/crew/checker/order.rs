@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use banksman_core::audit::{ActionRef, Event, Fact};
-use banksman_core::{ActionId, Status};
+use banksman_core::{ActionId, FreezeId, Status};
 
-use super::Findings;
 use super::record::Record;
+use super::{Findings, freezes};
 use crate::crew::book::{Book, Call, Reply, Wish};
 
 /// What an event is, as far as a wish can have caused it.
@@ -18,6 +18,8 @@ enum Cause {
     Decision { id: ActionId, by: String, decision: banksman_core::Decision, version: u32 },
     Claim { id: ActionId },
     Outcome { id: ActionId },
+    Freeze { reason: String },
+    Lift { id: FreezeId },
 }
 
 /// When an event can have happened, as clients saw it.
@@ -49,17 +51,27 @@ pub(super) fn check(record: &Record, book: &Book, findings: &mut Findings) {
     }
     let window = Windows::new(&placed);
     let histories = record.histories();
+    let freezes = freezes::all(record);
     for call in &book.calls {
-        let (Some((answered, Reply::Refused(code))), Some(id)) = (&call.answer, about(call)) else {
-            continue;
-        };
-        let history = histories.get(&id).map(Vec::as_slice).unwrap_or_default();
+        let Some((answered, Reply::Refused(code))) = &call.answer else { continue };
         let (first, last) = window.between(call.asked, *answered);
-        let explained = moments(history, first, last).any(|past| explains(call, code, past));
+        let explained = match (about(call), code.as_str()) {
+            (None, "blocked") => freezes.iter().any(|frozen| frozen.overlaps(first, last)),
+            (None, _) => continue,
+            (Some(id), "frozen") => {
+                let about = histories.get(&id).and_then(|history| history.first()?.1.action.as_ref());
+                let explains = |about| freezes.iter().any(|frozen| frozen.explains(about, first, last));
+                about.is_some_and(explains)
+            }
+            (Some(id), code) => {
+                let history = histories.get(&id).map(Vec::as_slice).unwrap_or_default();
+                moments(history, first, last).any(|past| explains(call, code, past))
+            }
+        };
         findings.expect(explained, || {
+            let (by, wish) = (call.by, &call.wish);
             format!(
-                "{id}: {} was refused by {code}, which was true at no moment from {first} to {last}",
-                call.by
+                "{by}: {wish:?} was refused by {code}, which was true at no moment from {first} to {last}"
             )
         });
     }
@@ -73,6 +85,8 @@ fn spans(book: &Book) -> HashMap<Cause, Span> {
             Wish::Propose { number, .. } => Cause::Proposal { agent: call.by.to_owned(), number: *number },
             Wish::Claim { id, .. } => Cause::Claim { id: *id },
             Wish::Report { id, .. } => Cause::Outcome { id: *id },
+            Wish::Freeze { reason } => Cause::Freeze { reason: reason.clone() },
+            Wish::Lift { id } => Cause::Lift { id: *id },
             Wish::Decide { .. } => {
                 let Some((id, decision, version)) = call.decides() else { continue };
                 Cause::Decision { id, by: call.by.to_owned(), decision, version }
@@ -91,11 +105,20 @@ fn spans(book: &Book) -> HashMap<Cause, Span> {
 
 /// What was sent once and refused did nothing. If it was sent before without an answer, that may have done it.
 fn can_have_caused(call: &Call) -> bool {
-    call.lost > 0 || !matches!(call.answer, Some((_, Reply::Refused(_))))
+    match &call.answer {
+        // Also what is blocked is written down.
+        Some((_, Reply::Refused(code))) => call.lost > 0 || code == "blocked",
+        Some(_) | None => true,
+    }
 }
 
 /// What someone must have asked for, if anyone must: time ends holds and leases by itself.
 fn cause(record: &Record, event: &Event) -> Option<Cause> {
+    match &event.fact {
+        Fact::Frozen { freeze } => return Some(Cause::Freeze { reason: freeze.reason.clone() }),
+        Fact::Unfrozen { freeze } => return Some(Cause::Lift { id: *freeze }),
+        _ => {}
+    }
     let ActionRef { id, agent, version, .. } = event.action.as_ref()?;
     let by = || event.actor.name().unwrap_or_default().to_owned();
     match &event.fact {
@@ -114,7 +137,7 @@ fn cause(record: &Record, event: &Event) -> Option<Cause> {
 
 fn about(call: &Call) -> Option<ActionId> {
     match call.wish {
-        Wish::Propose { .. } => None,
+        Wish::Propose { .. } | Wish::Freeze { .. } | Wish::Lift { .. } => None,
         Wish::Decide { id, .. } | Wish::Claim { id, .. } | Wish::Report { id, .. } => Some(id),
     }
 }
@@ -172,7 +195,7 @@ fn explains(call: &Call, code: &str, past: &[(u64, &Event)]) -> bool {
     let Some(now) = past.last().and_then(|(_, event)| event.action.as_ref()) else { return false };
     let seen = match call.wish {
         Wish::Decide { version, .. } | Wish::Claim { version, .. } => version,
-        Wish::Propose { .. } | Wish::Report { .. } => return false,
+        Wish::Propose { .. } | Wish::Report { .. } | Wish::Freeze { .. } | Wish::Lift { .. } => return false,
     };
     match code {
         "already_decided" => now.status != Status::Pending,
