@@ -240,7 +240,7 @@ impl Store for PostgresStore {
 
     async fn ready(&self) -> Result<(), StoreError> {
         if self.writer.health.is_failing() {
-            return written(self.commit(Commit::default()).await);
+            written(self.commit(Commit::default()).await)?;
         }
         self.last_seq().await.map(drop)
     }

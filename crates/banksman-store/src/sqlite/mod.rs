@@ -224,7 +224,7 @@ impl Store for SqliteStore {
 
     async fn ready(&self) -> Result<(), StoreError> {
         if self.writer.health.is_failing() {
-            return written(self.commit(Commit::default()).await);
+            written(self.commit(Commit::default()).await)?;
         }
         self.last_seq().await.map(drop)
     }
