@@ -103,27 +103,6 @@ fn a_killed_node_leaves_nothing_undone() {
 }
 
 #[test]
-fn while_the_database_is_away_nothing_is_let_through_and_then_it_goes_on() {
-    let database = Database::fresh();
-    let installation = Installation::new();
-    let server = node(&installation, &database);
-    let agent = server.client(&server.first().agent_token);
-    agent.propose(&Proposal::new(r#"{"tool":"refund","args":{"n":1}}"#)).unwrap();
-    database.admit(false);
-    database.cut_connections();
-    let refused = agent.propose(&Proposal::new(r#"{"tool":"refund","args":{"n":2}}"#)).unwrap_err();
-    assert_eq!(refused.problem().map(|problem| problem.status), Some(503), "{refused}");
-    assert!(agent.ready().is_err(), "it says that it is ready");
-    database.admit(true);
-    let began = Instant::now();
-    while let Err(error) = agent.propose(&Proposal::new(r#"{"tool":"refund","args":{"n":3}}"#)) {
-        assert!(began.elapsed() < PATIENCE, "it never recovered: {error}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    agent.ready().unwrap();
-}
-
-#[test]
 fn operators_reach_the_shared_database_too() {
     let database = Database::fresh();
     let installation = Installation::new();

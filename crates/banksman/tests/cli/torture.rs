@@ -21,7 +21,7 @@ use crate::installation::now;
 
 /// In the ordinary run of the suite: for as long as it takes to break everything once, and not less than the first nor
 /// more than the second.
-const BRIEF: (Duration, Duration) = (Duration::from_secs(12), Duration::from_secs(25));
+const BRIEF: (Duration, Duration) = (Duration::from_secs(12), Duration::from_secs(40));
 
 /// How many milliseconds there are between two faults at the most: in the suite, and in a long run, in which there is
 /// time for more to happen in between.
