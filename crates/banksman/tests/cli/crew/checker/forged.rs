@@ -347,6 +347,10 @@ const FORGERIES: &[Forgery] = &[
         story.freeze_before(7);
         story.book.calls.pop();
     }),
+    ("happened twice", |story| {
+        story.freeze_before(7);
+        story.freeze_before(8);
+    }),
     ("the log lacks Freeze", |story| {
         story.freeze_before(7);
         story.record.log.pop();

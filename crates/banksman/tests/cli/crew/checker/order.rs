@@ -1,7 +1,7 @@
 //! Whether the order of the log agrees with time: nothing was invented, whatever was answered before something else was
 //! asked stands before it, and every refusal was right at some moment between its question and its answer.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use banksman_core::audit::{ActionRef, Event, Fact};
@@ -35,12 +35,14 @@ pub(super) fn check(record: &Record, book: &Book, findings: &mut Findings) {
     let spans = spans(book);
     let mut placed = Vec::new();
     let mut newest = (Duration::ZERO, 0);
+    let mut happened = HashSet::new();
     for (seq, event) in &record.log {
         let Some(cause) = cause(record, event) else { continue };
         let Some(span) = spans.get(&cause) else {
             findings.expect(false, || format!("{seq}: nobody asked for this {cause:?}"));
             continue;
         };
+        findings.expect(happened.insert(cause.clone()), || format!("{seq}: {cause:?} happened twice"));
         // Everything before it in the log had been asked for when it was acknowledged.
         let late = span.to.is_some_and(|to| to < newest.0);
         findings.expect(!late, || {
