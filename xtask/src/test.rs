@@ -5,12 +5,12 @@ use std::process::Command;
 
 use anyhow::bail;
 
-use crate::postgres::{self, Cluster, Durability};
+use crate::postgres::{self, Cluster};
 
 /// Runs every test. Further words go to the test runner.
 pub(crate) fn run(more: &[&str]) -> anyhow::Result<()> {
     // One server for all tests; it ends when they have.
-    let cluster = Cluster::start(Durability::Forgetful)?;
+    let cluster = Cluster::start()?;
     let test = |arguments: &[&str]| cargo_with(arguments, &[(postgres::VARIABLE, &cluster.url())]);
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
@@ -29,7 +29,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
     cargo_with(arguments, &[])
 }
 
-fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> anyhow::Result<()> {
+pub(crate) fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> anyhow::Result<()> {
     eprintln!("+ cargo {}", arguments.join(" "));
     let status = Command::new("cargo").args(arguments).envs(variables.iter().copied()).status()?;
     if !status.success() {

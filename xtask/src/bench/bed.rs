@@ -7,7 +7,7 @@ use tempfile::TempDir;
 
 use super::server::{self, House};
 use super::{bare_postgres, limits};
-use crate::postgres::{Cluster, Durability};
+use crate::postgres::Cluster;
 
 /// Where nodes keep what they hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Bed {
         };
         let cluster = match database {
             Database::Sqlite => None,
-            Database::Postgres => Some(Cluster::start(Durability::Durable)?),
+            Database::Postgres => Some(Cluster::start_durable()?),
         };
         Ok(Self { binary, folder: tempfile::tempdir()?, cluster })
     }

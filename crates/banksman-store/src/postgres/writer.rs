@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 use super::address::Address;
-use super::clock;
+use super::clock::{self, NodeClock};
 use super::guards::{Judgement, Known};
 use super::news::Own;
 use super::session::{Session, failed, within};
 use super::wanted::{self, Head, Looks, Wanted};
 use super::writes::{self, Pens, WriteError};
 use crate::encode::EncodedCommit;
+use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
@@ -25,8 +26,8 @@ const GROUP: usize = 256;
 const LINGER: Duration = Duration::from_millis(2);
 
 /// How long a group may take before its connection counts as lost. Longer than the database's own limits, so that
-/// usually the database says what is wrong.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// usually the database says what is wrong; not much longer, because all that this node writes waits for it.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// How long to wait before connecting again: from the first to at most the last, twice as long each time.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -41,23 +42,26 @@ struct Job {
 /// The way to the writer. Dropping it lets the task finish what it was given and end.
 pub(super) struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
+    pub(super) health: Arc<Health>,
 }
 
 impl Writer {
-    pub(super) fn start(address: Address, session: Session, own: Arc<Own>) -> Self {
+    pub(super) fn start(address: Address, session: Session, own: Arc<Own>, clock: NodeClock) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
+        let health = Arc::<Health>::default();
         let desk = Desk {
             address,
             session: Some(session),
             tools: None,
             closed: None,
             own,
+            clock,
             last_seq: 0,
             others_write: false,
             turn: None,
         };
-        tokio::spawn(run(desk, inbox));
-        Self { jobs }
+        tokio::spawn(run(desk, inbox, Arc::clone(&health)));
+        Self { jobs, health }
     }
 
     /// Hands a commit over and waits until it is durable or refused.
@@ -78,6 +82,8 @@ struct Desk {
     closed: Option<(Instant, Duration, StoreError)>,
     /// Which events are our own.
     own: Arc<Own>,
+    /// What this machine takes for the time.
+    clock: NodeClock,
     /// Where the log ended when we last wrote, and whether others had written since the time before.
     last_seq: u64,
     others_write: bool,
@@ -85,7 +91,7 @@ struct Desk {
     turn: Option<Head>,
 }
 
-async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
+async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Arc<Health>) {
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     let mut last = Last::default();
@@ -98,6 +104,10 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
         }
         let outcomes = desk.commit(&group).await;
         last = Last { commits: group.len(), took: begin.elapsed() };
+        health.note(outcomes.iter().filter_map(|outcome| match outcome {
+            Outcome::Answered(answer) => Some(answer),
+            Outcome::PutOff => None,
+        }));
         let mut put_off = Vec::new();
         for (job, outcome) in group.drain(..).zip(outcomes) {
             match outcome {
@@ -162,6 +172,9 @@ enum Outcome {
 enum GroupError {
     /// The database refused it, and nothing of it happened. It can be tried in smaller parts.
     Refused(StoreError),
+    /// Nothing of it happened, and that is nobody's fault: the lock was not to be had, the database takes no writes, or
+    /// the clocks disagree. Smaller parts would fare no better.
+    Barred(StoreError),
     /// Nobody knows. What was sent may have happened, so it must not be sent again.
     Lost(StoreError),
 }
@@ -175,29 +188,38 @@ impl Desk {
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
             Err(GroupError::Refused(error)) if commits.len() > 1 => {
                 tracing::warn!(%error, commits = commits.len(), "a grouped commit failed; trying them one by one");
-                let until = Instant::now() + PATIENCE;
-                let mut outcomes = Vec::with_capacity(commits.len());
-                for commit in &commits {
-                    // If it is not one of them but the database that does not want, that need not be heard of each.
-                    if Instant::now() > until {
-                        outcomes.push(Outcome::Answered(Err(error.clone().into())));
-                        continue;
-                    }
-                    let alone = self.transact(std::slice::from_ref(commit)).await;
-                    outcomes.push(match alone {
-                        Ok(mut outcomes) => outcomes.pop().unwrap_or(Outcome::PutOff),
-                        Err(GroupError::Refused(error) | GroupError::Lost(error)) => {
-                            Outcome::Answered(Err(error.into()))
-                        }
-                    });
-                }
-                outcomes
+                self.one_by_one(&commits, error).await
             }
-            Err(GroupError::Refused(error) | GroupError::Lost(error)) => {
+            Err(GroupError::Refused(error) | GroupError::Barred(error) | GroupError::Lost(error)) => {
                 tracing::error!(%error, commits = commits.len(), "commits failed");
                 commits.iter().map(|_| Outcome::Answered(Err(error.clone().into()))).collect()
             }
         }
+    }
+
+    /// Each in a transaction of its own. Once that is of no use any more, the rest are told so and not tried.
+    async fn one_by_one(&mut self, commits: &[&EncodedCommit], why: StoreError) -> Vec<Outcome> {
+        let until = Instant::now() + PATIENCE;
+        let mut outcomes = Vec::with_capacity(commits.len());
+        let mut over = None;
+        for commit in commits {
+            if Instant::now() > until {
+                over.get_or_insert_with(|| why.clone());
+            }
+            if let Some(error) = &over {
+                outcomes.push(Outcome::Answered(Err(StoreError::clone(error).into())));
+                continue;
+            }
+            outcomes.push(match self.transact(std::slice::from_ref(commit)).await {
+                Ok(mut outcomes) => outcomes.pop().unwrap_or(Outcome::PutOff),
+                Err(GroupError::Refused(error)) => Outcome::Answered(Err(error.into())),
+                Err(GroupError::Barred(error) | GroupError::Lost(error)) => {
+                    over = Some(error.clone());
+                    Outcome::Answered(Err(error.into()))
+                }
+            });
+        }
+        outcomes
     }
 
     /// One transaction. Its session is used again only if it is known to have ended the transaction.
@@ -208,7 +230,7 @@ impl Desk {
         };
         let turn = self.turn.take();
         let work = async {
-            let done = transact(&session, &looks, &pens, &self.own, commits, turn).await;
+            let done = transact(&session, &looks, &pens, &self.own, commits, &self.clock, turn).await;
             Ok(done.map(|done| {
                 self.others_write = done.before != self.last_seq;
                 self.last_seq = done.after;
@@ -224,6 +246,8 @@ impl Desk {
             }
             Ok(outcomes) => Ok(outcomes),
             Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
+            // What bars this session, such as being read-only, may not bar the next.
+            Err(GroupError::Barred(error)) => Err(GroupError::Barred(error)),
         }
     }
 
@@ -292,11 +316,13 @@ async fn transact(
     pens: &Pens,
     own: &Own,
     commits: &[&EncodedCommit],
+    clock: &NodeClock,
     turn: Option<Head>,
 ) -> Result<Done, GroupError> {
-    let (known, judgements) = match look(session, looks, commits, turn).await {
+    let (known, judgements) = match look(session, looks, commits, clock, turn).await {
         Ok(looked) => looked,
-        Err(error) => return Err(roll_back(session, error).await),
+        // It asks for ids, hashes and names that were checked when they came in: no commit can make it fail for others.
+        Err(error) => return Err(roll_back(session, error, GroupError::Barred).await),
     };
     let accepted: Vec<&EncodedCommit> = commits
         .iter()
@@ -311,7 +337,9 @@ async fn transact(
     } else {
         match writes::write(session, pens, &accepted, &known, before).await {
             Ok(()) => {}
-            Err(WriteError::Open(error)) => return Err(roll_back(session, error).await),
+            Err(WriteError::Open(error)) => {
+                return Err(roll_back(session, error, GroupError::Refused).await);
+            }
             Err(WriteError::RolledBack(error)) => return Err(GroupError::Refused(error)),
             Err(WriteError::Lost(error)) => return Err(GroupError::Lost(error)),
         }
@@ -335,11 +363,12 @@ async fn look(
     session: &Session,
     looks: &Looks,
     commits: &[&EncodedCommit],
+    clock: &NodeClock,
     turn: Option<Head>,
 ) -> Result<(Known, Vec<Judgement>), StoreError> {
     let wanted = Wanted::of(commits);
     let seen = wanted::read(session, looks, &wanted, turn).await?;
-    clock::check(seen.known.now)?;
+    clock::check(clock(), seen.known.now)?;
     let mut known = seen.known;
     let judge = |(commit, readings): (&&EncodedCommit, &Vec<i64>)| known.judge(commit, readings);
     let judgements = commits.iter().zip(&seen.readings).map(judge).collect();
@@ -347,9 +376,13 @@ async fn look(
 }
 
 /// Ends the transaction after an error. Only if that works is it certain that nothing happened.
-async fn roll_back(session: &Session, error: StoreError) -> GroupError {
+async fn roll_back(
+    session: &Session,
+    error: StoreError,
+    nothing_happened: fn(StoreError) -> GroupError,
+) -> GroupError {
     match session.client.batch_execute("ROLLBACK").await {
-        Ok(()) => GroupError::Refused(error),
+        Ok(()) => nothing_happened(error),
         Err(_) => GroupError::Lost(error),
     }
 }

@@ -9,7 +9,7 @@ use banksman_store::conformance::Database;
 use banksman_store::{CommitError, Conflict, Store as _};
 use tokio::task::JoinSet;
 
-use crate::nodes::{deciding, log_is_whole, node, now, opening, proposed};
+use crate::script::{deciding, log_is_whole, node, now, opening, proposed};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_write_that_does_less_than_it_should_takes_its_commit_with_it() {
