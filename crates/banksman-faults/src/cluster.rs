@@ -60,7 +60,11 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::start`].
     pub fn start_with_data(data: PathBuf) -> anyhow::Result<Self> {
-        Self::start_in(tempfile::Builder::new().prefix("banksman-pg-").tempdir()?, data, Durability::Forgetful)
+        Self::start_in(
+            tempfile::Builder::new().prefix("banksman-pg-").tempdir()?,
+            data,
+            Durability::Forgetful,
+        )
     }
 
     fn start_in(folder: TempDir, data: PathBuf, durability: Durability) -> anyhow::Result<Self> {

@@ -55,10 +55,7 @@ impl Session {
     }
 
     /// The same; what the database notifies us of is passed on.
-    pub(super) async fn connect_and_hear(
-        address: &Address,
-        hear: Option<Hear>,
-    ) -> Result<Self, StoreError> {
+    pub(super) async fn connect_and_hear(address: &Address, hear: Option<Hear>) -> Result<Self, StoreError> {
         let connecting = async {
             let client = match &address.tls {
                 Some(tls) => attended(address.config.connect(tls.clone()).await, hear)?,

@@ -8,9 +8,9 @@ use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
 use super::guards::{Known, gives_back};
+use super::news::CHANNEL;
 use super::rows::int;
 use super::session::{Session, failed};
-use super::news::CHANNEL;
 use super::{control, keys};
 use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
 use crate::{BatchRecord, IdempotencyKey, StoreError};

@@ -32,7 +32,8 @@ async fn a_write_that_does_less_than_it_should_takes_its_commit_with_it() {
         rush.spawn(async move { store.commit(commit).await });
     }
     let answers = rush.join_all().await;
-    let refused: Vec<String> = answers.iter().filter_map(|answer| Some(answer.as_ref().err()?.to_string())).collect();
+    let refused: Vec<String> =
+        answers.iter().filter_map(|answer| Some(answer.as_ref().err()?.to_string())).collect();
     assert_eq!(refused.len(), 1, "the other commit is not to blame: {refused:?}");
     assert!(refused.iter().all(|text| text.contains("0 of 1 actions were moved")), "{refused:?}");
     // Neither its event nor its count is there.

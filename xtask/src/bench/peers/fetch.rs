@@ -26,7 +26,9 @@ impl Peers {
         once(&node, "package.json", |wanted| {
             std::fs::create_dir_all(&node)?;
             std::fs::copy(wanted, node.join("package.json"))?;
-            run(Command::new("npm").args(["install", "--no-audit", "--no-fund", "--silent"]).current_dir(&node))
+            run(Command::new("npm")
+                .args(["install", "--no-audit", "--no-fund", "--silent"])
+                .current_dir(&node))
         })?;
         // It finds its modules from where it is.
         std::fs::copy(script("restate_service.mjs"), node.join("restate_service.mjs"))?;
@@ -40,11 +42,7 @@ pub(crate) fn script(name: &str) -> PathBuf {
 }
 
 /// Installs unless exactly this was installed before.
-fn once(
-    folder: &Path,
-    list: &str,
-    install: impl FnOnce(&Path) -> anyhow::Result<()>,
-) -> anyhow::Result<()> {
+fn once(folder: &Path, list: &str, install: impl FnOnce(&Path) -> anyhow::Result<()>) -> anyhow::Result<()> {
     let (wanted, stamp) = (script(list), folder.join("installed"));
     let text = std::fs::read_to_string(&wanted).with_context(|| format!("{}", wanted.display()))?;
     if std::fs::read_to_string(&stamp).is_ok_and(|installed| installed == text) {

@@ -41,7 +41,8 @@ pub(crate) fn approve_together(house: &House, approvals: usize) -> anyhow::Resul
 
 /// The same request by each of them at once, and what they were answered.
 fn once(house: &House, tokens: &[String], path: &str, body: &str) -> anyhow::Result<Vec<(u16, String)>> {
-    let scripts = tokens.iter().map(|token| Once { head: Head::of(token), path, body, answer: (0, String::new()) });
+    let scripts =
+        tokens.iter().map(|token| Once { head: Head::of(token), path, body, answer: (0, String::new()) });
     let done = drive(&house.addresses(), scripts.collect())?;
     Ok(done.into_iter().map(|once| once.answer).collect())
 }
