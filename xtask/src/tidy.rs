@@ -38,6 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-web", &["banksman-core"]),
     ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine", "banksman-web"]),
     ("banksman-client", &["banksman-core"]),
+    ("banksman-faults", &[]),
     (
         "banksman",
         &[

@@ -2,10 +2,13 @@
 
 #![expect(clippy::expect_used, reason = "without a place for its database a test stops")]
 
+mod chaos;
 mod million;
 mod nodes;
 mod postgres;
+mod script;
 mod tls;
+mod turns;
 
 mod sqlite {
     use std::sync::Arc;

@@ -9,6 +9,7 @@
 
 mod backup;
 mod chance;
+mod crew;
 mod installation;
 mod policy;
 mod policy_tools;
@@ -18,6 +19,7 @@ mod help;
 mod offline;
 
 mod commands;
+mod degraded;
 mod hostile;
 mod kill;
 mod nodes;
@@ -27,4 +29,5 @@ mod server;
 mod stopping;
 mod store_copy;
 mod token;
+mod torture;
 mod triage;
