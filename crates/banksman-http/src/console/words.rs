@@ -14,22 +14,15 @@ use super::html;
 pub(crate) async fn for_people(request: Request, next: Next) -> Response {
     let reads_pages = wants_a_page(request.headers());
     let response = next.run(request).await;
-    let problem = response.extensions().get::<Arc<Problem>>();
-    match problem.filter(|_| reads_pages) {
-        None => response,
-        Some(problem) if response.status() == StatusCode::UNAUTHORIZED => {
-            let mut page = html(response.status(), banksman_web::signed_out());
-            page.headers_mut().extend(www_authenticate(&response));
-            let _ = problem;
-            page
-        }
-        Some(problem) => html(response.status(), banksman_web::problem(&problem.title, &problem.detail)),
-    }
-}
-
-fn www_authenticate(response: &Response) -> Option<(axum::http::HeaderName, axum::http::HeaderValue)> {
-    let name = axum::http::header::WWW_AUTHENTICATE;
-    response.headers().get(&name).map(|value| (name, value.clone()))
+    let Some(problem) = response.extensions().get::<Arc<Problem>>().filter(|_| reads_pages) else {
+        return response;
+    };
+    let words = if response.status() == StatusCode::UNAUTHORIZED {
+        banksman_web::signed_out()
+    } else {
+        banksman_web::problem(&problem.title, &problem.detail)
+    };
+    html(response.status(), words)
 }
 
 fn wants_a_page(headers: &HeaderMap) -> bool {
