@@ -61,13 +61,13 @@ impl ActionPage<'_> {
                             section.panel { h2 { (change.title) } (change.show()) }
                         }
                         (untrusted(action))
-                        @for history in self.history { (past(frame, history)) }
                     }
                     div.why {
-                        @if action.status == Status::Pending { (decide(frame, action)) } @else { (ended(frame, action)) }
                         (judged(action))
                         (people(action))
+                        @if action.status == Status::Pending { (decide(frame, action)) } @else { (ended(frame, action)) }
                     }
+                    div.before { @for history in self.history { (past(frame, history)) } }
                 }
             }
         };
@@ -224,10 +224,13 @@ fn untrusted(action: &ActionView) -> Markup {
         }
     };
     let triage = action.assessment.triage.as_ref();
+    let says_nothing = triage.is_none()
+        && action.context
+            == ContextView { args_schema: action.context.args_schema.clone(), ..ContextView::default() };
     html! {
         section.untrusted aria-label="Untrusted: what the agent says" {
             h2 { "What the agent says" span.tag { "untrusted" } }
-            p.quiet { "Written by the agent, or by whoever steers it. Nothing here was checked." }
+            p.quiet { @if says_nothing { "Nothing." } @else { "Written by the agent, or by whoever steers it. Nothing here was checked." } }
             dl {
                 (words("Description", description))
                 (words("Rationale", rationale))

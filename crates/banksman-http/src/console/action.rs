@@ -2,9 +2,10 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use banksman_core::audit::Event;
 use banksman_core::wire::ActionView;
 use banksman_core::{ActionId, Status};
-use banksman_store::CaseQuery;
+use banksman_store::{EventQuery, Order};
 use banksman_web::{ActionPage, EditPage, History, Notice, args_of_form};
 
 use super::desk::Desk;
@@ -15,8 +16,9 @@ use crate::App;
 use crate::body::IdPath;
 use crate::problem::ProblemError;
 
-/// How many earlier actions are shown.
+/// How many earlier actions are shown, and among how many they are looked for.
 const BEFORE: usize = 5;
+const LOOKED_BACK: usize = 100;
 
 pub(crate) async fn show(
     State(app): State<App>,
@@ -30,27 +32,10 @@ pub(crate) async fn show(
 /// The page, with something to say first.
 pub(super) async fn page(app: &App, session: &Session, id: ActionId, notice: Option<Notice>) -> Page {
     let action = view(app, session, id).await?;
-    let ours = before(
-        app,
-        session,
-        &action,
-        CaseQuery {
-            tool: Some(action.tool.clone()),
-            agent: Some(action.agent.clone()),
-            ..CaseQuery::newest(BEFORE + 1)
-        },
-    )
-    .await?;
-    let agent = before(
-        app,
-        session,
-        &action,
-        CaseQuery { agent: Some(action.agent.clone()), ..CaseQuery::newest(BEFORE + 1) },
-    )
-    .await?;
+    let (same_tool, any_tool) = before(app, session, &action).await?;
     let history = [
-        History { of: "this agent with this tool", actions: &ours },
-        History { of: "this agent", actions: &agent },
+        History { of: "this agent with this tool", actions: &same_tool },
+        History { of: "this agent", actions: &any_tool },
     ];
     let status =
         if matches!(notice, Some(Notice::Refused(_))) { StatusCode::CONFLICT } else { StatusCode::OK };
@@ -63,15 +48,42 @@ async fn view(app: &App, session: &Session, id: ActionId) -> Result<ActionView, 
     Ok(ActionView::seen_by(&session.person, &case))
 }
 
+/// What became of this agent's earlier actions: of those with the same tool, and of all. By the log's index of what was
+/// resolved, because a list of actions by agent and tool would be looked for through the whole table.
 async fn before(
     app: &App,
     session: &Session,
     action: &ActionView,
-    query: CaseQuery,
-) -> Result<Vec<ActionView>, ProblemError> {
-    let cases = app.engine.actions(query).await?;
-    let others = cases.iter().filter(|case| case.id != action.id).take(BEFORE);
-    Ok(others.map(|case| ActionView::seen_by(&session.person, case)).collect())
+) -> Result<(Vec<ActionView>, Vec<ActionView>), ProblemError> {
+    let query = EventQuery {
+        after: None,
+        order: Order::Descending,
+        agent: Some(action.agent.clone()),
+        resolutions_only: true,
+        ..EventQuery::following(0, LOOKED_BACK)
+    };
+    let (mut same_tool, mut any_tool): (Vec<ActionId>, Vec<ActionId>) = Default::default();
+    for stored in app.engine.events(query).await? {
+        let Some(about) = Event::from_bytes(stored.body.as_bytes()).ok().and_then(|event| event.action)
+        else {
+            continue;
+        };
+        let wants =
+            |found: &[ActionId]| found.len() < BEFORE && about.id != action.id && !found.contains(&about.id);
+        if about.tool == action.tool && wants(&same_tool) {
+            same_tool.push(about.id);
+        }
+        if wants(&any_tool) {
+            any_tool.push(about.id);
+        }
+    }
+    let mut views = (Vec::new(), Vec::new());
+    for (ids, views) in [(same_tool, &mut views.0), (any_tool, &mut views.1)] {
+        for id in ids {
+            views.push(view(app, session, id).await?);
+        }
+    }
+    Ok(views)
 }
 
 pub(crate) async fn edit(State(app): State<App>, session: Session, IdPath(id): IdPath<ActionId>) -> Page {

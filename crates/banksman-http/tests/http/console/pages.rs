@@ -239,3 +239,18 @@ async fn the_audit_page_shows_who_did_what_and_saves_it() {
         file.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((lines.len(), &lines[0]["event"]["type"]), (1, &json!("decided")));
 }
+
+#[tokio::test]
+async fn an_action_shows_what_became_of_earlier_ones() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let before = server.propose("send_email", json!({"n": 1})).await;
+    server.decide(&server.ann, &before, json!({"decision": "deny"})).await.ok(200);
+    let other = server.propose("read_file", json!({"path": "a"})).await;
+    let foreign = server.propose_as(&server.sam, json!({"tool": "read_file", "args": {"path": "b"}})).await;
+    let action = server.propose("send_email", json!({"n": 2})).await;
+    let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
+    let links =
+        |action: &serde_json::Value| page.matches(&format!("href=\"/actions/{}\"", id(action))).count();
+    assert_eq!((links(&before), links(&other), links(&foreign)), (2, 1, 0), "{page}");
+}
