@@ -14,7 +14,7 @@ use crate::parts::{Progress, decided, findings, meaning, risk, status};
 use crate::text::{Foreign, ForeignLines, brief};
 use crate::values::{block, canonical, table};
 
-/// What happened before with the same tool or agent.
+/// What people answered before, with the same tool or agent.
 #[derive(Debug)]
 pub struct History<'a> {
     /// In our words: "this agent with this tool".
@@ -270,7 +270,7 @@ fn untrusted(action: &ActionView) -> Markup {
 fn past(frame: &Frame<'_>, history: &History<'_>) -> Markup {
     html! {
         section.panel {
-            h2 { "Before: " (history.of) }
+            h2 { "Answered before: " (history.of) }
             @if history.actions.is_empty() { p.quiet { "Nothing." } }
             ul.past {
                 @for action in history.actions {

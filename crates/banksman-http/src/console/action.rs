@@ -48,7 +48,7 @@ async fn view(app: &App, session: &Session, id: ActionId) -> Result<ActionView, 
     Ok(ActionView::seen_by(&session.person, &case))
 }
 
-/// What became of this agent's earlier actions: of those with the same tool, and of all. By the log's index of what was
+/// What people answered this agent before: with the same tool, and with any. By the log's index of what was
 /// resolved, because a list of actions by agent and tool would be looked for through the whole table.
 async fn before(
     app: &App,

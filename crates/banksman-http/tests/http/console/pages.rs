@@ -241,13 +241,15 @@ async fn the_audit_page_shows_who_did_what_and_saves_it() {
 }
 
 #[tokio::test]
-async fn an_action_shows_what_became_of_earlier_ones() {
+async fn an_action_shows_what_was_answered_before() {
     let server = Server::start().await;
     let browser = Browser::sign_in(&server, "ada").await;
     let before = server.propose("send_email", json!({"n": 1})).await;
     server.decide(&server.ann, &before, json!({"decision": "deny"})).await.ok(200);
-    let other = server.propose("read_file", json!({"path": "a"})).await;
-    let foreign = server.propose_as(&server.sam, json!({"tool": "read_file", "args": {"path": "b"}})).await;
+    let other = server.propose("run_tests", json!({})).await;
+    server.approve(&server.ann, &other).await;
+    let foreign = server.propose_as(&server.sam, json!({"tool": "send_email", "args": {}})).await;
+    server.approve(&server.ann, &foreign).await;
     let action = server.propose("send_email", json!({"n": 2})).await;
     let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
     let links =
