@@ -1,0 +1,123 @@
+//! Sessions of era one. A session's id carries what it means, so no table of them has to be kept: only programs that
+//! run for a session are, and those that nobody uses end and are started again when somebody does.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::ClientSays;
+use crate::upstream::{Child, Greeting, Lane, Manner, SendError, Upstream};
+
+/// A program that no request reached for so long is ended.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// So many programs may run for sessions at a time, of one agent.
+const PROGRAMS_OF_AN_AGENT: usize = 64;
+
+/// So many sessions that were ended are remembered, so that their ids say nothing any more.
+const ENDED: usize = 10_000;
+
+/// What a session's id means.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Session {
+    /// Whose it is. Nobody else can use it.
+    pub(crate) agent: String,
+    /// Which endpoint it is of.
+    pub(crate) endpoint: String,
+    /// What makes it different from every other.
+    pub(crate) key: String,
+    /// The server's own id for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) upstream: Option<String>,
+    pub(crate) client: ClientSays,
+    /// What the client initialized with, for servers that have to be told again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) initialize: Option<String>,
+}
+
+struct Running {
+    agent: String,
+    child: Arc<Child>,
+    used_at: Instant,
+}
+
+/// The programs that run for sessions.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    running: Mutex<HashMap<(String, String), Running>>,
+    ended: Mutex<Vec<String>>,
+}
+
+impl Sessions {
+    /// The program of this session, started anew if it is gone.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) async fn child(&self, upstream: &Upstream, session: &Session) -> Result<Arc<Child>, SendError> {
+        let key = (session.key.clone(), upstream.name.clone());
+        if let Some(child) = self.find(&key) {
+            return Ok(child);
+        }
+        let params = session.initialize.as_deref().unwrap_or("{}");
+        match upstream.initialize(params, Manner::ForClient).await? {
+            Greeting::Met { lane: Lane::Child(child), .. } => self.keep(upstream, session, child),
+            Greeting::Met { lane: Lane::Http { .. }, .. } | Greeting::Refused { .. } => {
+                Err(SendError::NotSent("it refuses to be initialized again".to_owned()))
+            }
+        }
+    }
+
+    /// Keeps a program for a session.
+    ///
+    /// # Errors
+    /// If the agent has too many already.
+    pub(crate) fn keep(
+        &self,
+        upstream: &Upstream,
+        session: &Session,
+        child: Arc<Child>,
+    ) -> Result<Arc<Child>, SendError> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|_, running| !running.child.is_gone());
+        let of_agent = running.values().filter(|running| running.agent == session.agent).count();
+        if of_agent >= PROGRAMS_OF_AN_AGENT {
+            return Err(SendError::NotSent(format!("this agent has {of_agent} programs running already")));
+        }
+        let key = (session.key.clone(), upstream.name.clone());
+        let kept = Running { agent: session.agent.clone(), child: Arc::clone(&child), used_at: Instant::now() };
+        running.insert(key, kept);
+        Ok(child)
+    }
+
+    fn find(&self, key: &(String, String)) -> Option<Arc<Child>> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = running.get_mut(key).filter(|running| !running.child.is_gone())?;
+        found.used_at = Instant::now();
+        Some(Arc::clone(&found.child))
+    }
+
+    /// Ends a session: its programs end, and its id says nothing any more.
+    pub(crate) fn end(&self, key: &str) {
+        self.running
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .retain(|(session, _), _| session != key);
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if ended.len() >= ENDED {
+            ended.drain(..ENDED / 2);
+        }
+        ended.push(key.to_owned());
+    }
+
+    pub(crate) fn has_ended(&self, key: &str) -> bool {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|ended| ended == key)
+    }
+
+    /// Ends programs that nobody uses.
+    pub(crate) fn sweep(&self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|_, running| running.used_at.elapsed() < IDLE && !running.child.is_gone());
+    }
+}
