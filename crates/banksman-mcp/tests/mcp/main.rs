@@ -1,0 +1,6 @@
+//! The gateway, over real sockets, between real clients and real servers.
+
+mod calls;
+mod client;
+mod peer;
+mod world;
