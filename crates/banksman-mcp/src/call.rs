@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use banksman_core::json::CanonicalJson;
-use banksman_core::{Action, Case, Digest, Kind, State, Status};
+use banksman_core::{Action, Case, Digest, Kind, Status};
 use banksman_engine::{EngineError, ProposeRequest, Proposed};
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -106,6 +106,8 @@ fn prefers_async(visit: &Visit) -> bool {
 /// Passes on what may run now, and answers as the server answers.
 async fn run(visit: Visit, upstream: &Arc<Upstream>, case: Arc<Case>, asked: Digest, round: u32) -> Response<Body> {
     let lane = visit.lane(upstream).await;
+    // What people have looked at, someone may ask about again.
+    let keep = if case.reviews.is_empty() { Keep::No } else { Keep::Yes };
     let errand = Errand {
         upstream: Arc::clone(upstream),
         case,
@@ -117,7 +119,7 @@ async fn run(visit: Visit, upstream: &Arc<Upstream>, case: Arc<Case>, asked: Dig
         era: visit.era,
         asked,
         round,
-        keep: Keep::No,
+        keep,
     };
     let gateway = Arc::clone(&visit.gateway);
     let (opened, answer) = oneshot::channel();
@@ -219,8 +221,8 @@ async fn next_round(mut visit: Visit, upstream: &Arc<Upstream>, round: Round) ->
             }
         },
         Why::Asked { state } => {
-            if !matches!(case.state, State::Executing { .. }) {
-                return not_run(&visit, &case);
+            if let Some(ending) = ending_of(&case) {
+                return body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era));
             }
             let Some(message) = with_state(&visit.bytes(), state.as_deref()) else {
                 return bad_request(&visit.message.id(), -32600, "the message cannot be read");

@@ -45,7 +45,8 @@ pub(crate) struct Attached {
     pub(crate) id: String,
     pub(crate) progress: Option<String>,
     pub(crate) era: Era,
-    pub(crate) events: mpsc::Sender<Bytes>,
+    /// Weak: who waits decides how long the stream is open.
+    pub(crate) events: mpsc::WeakSender<Bytes>,
 }
 
 /// How a held call ended, for everyone who waits for it.
@@ -108,9 +109,10 @@ impl Hold {
         *self.attached.lock().unwrap_or_else(PoisonError::into_inner) = Some(attached);
     }
 
-    fn take_attached(&self) -> Option<Attached> {
-        let taken = self.attached.lock().unwrap_or_else(PoisonError::into_inner).take();
-        taken.filter(|attached| !attached.events.is_closed())
+    fn take_attached(&self) -> Option<(Attached, mpsc::Sender<Bytes>)> {
+        let attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let events = attached.events.upgrade().filter(|events| !events.is_closed())?;
+        Some((attached, events))
     }
 
     pub(crate) fn ended(&self) -> watch::Receiver<Option<Ending>> {
@@ -437,11 +439,11 @@ fn errand_for(
     upstream: Arc<Upstream>,
     case: &Arc<Case>,
     asked: Digest,
-    attached: Option<Attached>,
+    attached: Option<(Attached, mpsc::Sender<Bytes>)>,
 ) -> (Errand, Out) {
     let case = Arc::clone(case);
     match attached {
-        Some(Attached { lane, message, id, progress, era, events }) => {
+        Some((Attached { lane, message, id, progress, era, .. }, events)) => {
             let message = without_our_state(with_arguments_of(&case, message));
             let errand =
                 Errand { upstream, case, lane, message, id, progress, era, asked, round: 0, keep: Keep::Yes };

@@ -7,7 +7,7 @@ use crate::client::call;
 use crate::peer::Peer;
 use crate::world::{Said, World};
 
-fn text(answer: &serde_json::Value) -> &str {
+pub(crate) fn text(answer: &serde_json::Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 

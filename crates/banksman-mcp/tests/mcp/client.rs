@@ -151,11 +151,4 @@ impl Answer {
         }
         last.expect("a message")
     }
-
-    pub(crate) async fn text(mut self) -> String {
-        while let Some(frame) = self.body.frame().await {
-            self.text.push_str(std::str::from_utf8(frame.unwrap().data_ref().unwrap()).unwrap());
-        }
-        self.text
-    }
 }

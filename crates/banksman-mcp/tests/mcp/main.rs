@@ -2,5 +2,6 @@
 
 mod calls;
 mod client;
+mod held;
 mod peer;
 mod world;

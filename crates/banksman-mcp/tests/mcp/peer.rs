@@ -17,6 +17,8 @@ use tokio::net::TcpListener;
 pub(crate) struct Seen {
     /// The calls that ran, as they were sent.
     pub(crate) calls: Mutex<Vec<String>>,
+    /// Everything that came.
+    pub(crate) bodies: Mutex<Vec<String>>,
     pub(crate) headers: Mutex<Vec<HeaderMap>>,
     /// The definition of `echo`, which a test may change.
     pub(crate) description: Mutex<String>,
@@ -39,7 +41,7 @@ impl Peer {
 
     pub(crate) fn config(&self) -> String {
         format!(
-            "version: 1\nupstreams:\n  peer: {{url: 'http://{}/mcp', bearer: upstream-secret, idempotent: [twice]}}\n",
+            "version: 1\nupstreams:\n  peer: {{url: 'http://{}/mcp', bearer: upstream-secret, idempotent: [send_twice]}}\n",
             self.address
         )
     }
@@ -51,6 +53,7 @@ impl Peer {
 
 async fn answer(State(seen): State<Arc<Seen>>, method: Method, headers: HeaderMap, body: Bytes) -> Response<Body> {
     seen.headers.lock().unwrap().push(headers.clone());
+    seen.bodies.lock().unwrap().push(String::from_utf8_lossy(&body).into_owned());
     if method == Method::GET {
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
@@ -87,6 +90,8 @@ async fn answer(State(seen): State<Arc<Seen>>, method: Method, headers: HeaderMa
                 "fail" => json_of(reply(json!({"content": [{"type": "text", "text": "no such thing"}], "isError": true}))),
                 "garbage" => json_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{".to_owned()),
                 "giant" => json_of(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"x\":\"{}\"}}}}", "x".repeat(40 << 20))),
+                // Runs, and never says so.
+                "send_stuck" | "send_twice" => std::future::pending().await,
                 "slow" => {
                     tokio::time::sleep(Duration::from_millis(300)).await;
                     json_of(said("slow"))

@@ -112,7 +112,8 @@ impl World {
         Self::over(folder, &self.config.clone(), Some(tokens), Some(port)).await
     }
 
-    fn end(&mut self) {
+    /// Ends all that runs, at once; what is stored stays.
+    pub(crate) fn end(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
