@@ -61,6 +61,13 @@ pub(crate) fn events(events: mpsc::Receiver<Bytes>) -> Response<Body> {
     response
 }
 
+/// A stream of which all is known already.
+pub(crate) fn event_stream(event: Bytes) -> Response<Body> {
+    let mut response = Response::new(full(event));
+    response.headers_mut().insert(CONTENT_TYPE, EVENTS);
+    response
+}
+
 struct Channel(mpsc::Receiver<Bytes>);
 
 impl http_body::Body for Channel {

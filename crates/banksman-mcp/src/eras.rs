@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::body::{self, Body};
@@ -82,7 +81,7 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
         Ok(Err(error)) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
         Err(error) => return Err(unreachable(&id, upstream, &error)),
     };
-    Ok(Final { status: StatusCode::OK, headers: HeaderMap::new(), message: Bytes::from(text) })
+    Ok(Final::alone(StatusCode::OK, HeaderMap::new(), text))
 }
 
 /// The result, or the error, both as JSON.

@@ -119,7 +119,7 @@ impl Errand {
         };
         match sent {
             Ok(Answer::Whole { status, headers, body }) => {
-                let answer = Final { status, headers, message: body };
+                let answer = Final::alone(status, headers, body);
                 let ended = self.conclude(&gateway, answer);
                 if let (Out::Fresh(opened), Ended::Answered(answer) | Ended::Asks(answer)) = (out, &ended) {
                     drop(opened.send(Opened::Whole(answer.clone())));
@@ -168,8 +168,7 @@ impl Errand {
                 pass(&mut client, event.raw).await;
                 continue;
             }
-            let answer =
-                Final { status: StatusCode::OK, headers: HeaderMap::new(), message: event.data.clone() };
+            let answer = Final::alone(StatusCode::OK, HeaderMap::new(), event.data.clone());
             let ended = self.conclude(gateway, answer);
             if ends_with_answer && let Ended::Answered(answer) | Ended::Asks(answer) = &ended {
                 // The server's own bytes, with its event id, unless something had to be changed.
@@ -238,8 +237,7 @@ impl Errand {
     }
 
     fn with_result(&self, answer: &Final, result: &str) -> Final {
-        let message = message::result(&self.id, result).into();
-        Final { status: answer.status, headers: answer.headers.clone(), message }
+        Final::alone(answer.status, answer.headers.clone(), message::result(&self.id, result))
     }
 
     /// The server's question, with a state that leads back to this very call.
@@ -274,8 +272,7 @@ impl Errand {
             Ended::Answered(answer) | Ended::Asks(answer) => return answer.clone(),
         };
         let result = words::tool_error(&text, Some(&self.case), self.era);
-        let message = message::result(&self.id, &result).into();
-        Final { status: StatusCode::OK, headers: HeaderMap::new(), message }
+        Final::alone(StatusCode::OK, HeaderMap::new(), message::result(&self.id, &result))
     }
 
     /// Writes down how it ended. What nobody knows is left to the lease: when that ends, it is `unknown`.
@@ -387,8 +384,7 @@ mod tests {
     use super::*;
 
     fn read(message: &str, keep: Keep) -> Outcome {
-        let message = Bytes::copy_from_slice(message.as_bytes());
-        outcome(&Final { status: StatusCode::OK, headers: HeaderMap::new(), message }, keep)
+        outcome(&Final::alone(StatusCode::OK, HeaderMap::new(), message.to_owned()), keep)
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use http::Response;
 
-use crate::body::{self, Body};
+use crate::body::Body;
 use crate::message::{self, TASKS};
 use crate::raw::{End, Members, with_element};
 use crate::relay;
@@ -69,9 +69,9 @@ fn back(visit: &Visit, answer: Final, change: impl FnOnce(&str) -> Option<String
     let changed = Reply::read(&answer.message).and_then(|reply| reply.result).and_then(|result| change(result.get()));
     let text = match changed {
         Some(result) => message::result(&visit.message.id(), &result).into(),
-        None => answer.message,
+        None => answer.message.clone(),
     };
-    let mut response = body::json(answer.status, text);
+    let mut response = relay::answered(&answer, text);
     let mut headers = passed_back(&answer.headers);
     headers.remove("content-type");
     response.headers_mut().extend(headers);

@@ -50,8 +50,8 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
         }
         Reach::Program => match upstream.initialize(&params, Manner::ForClient).await {
             Ok(Greeting::Met { lane, said }) => {
-                let message = message::result(&id, &said).into();
-                let answer = Final { status: StatusCode::OK, headers: http::HeaderMap::new(), message };
+                let message = message::result(&id, &said);
+                let answer = Final::alone(StatusCode::OK, http::HeaderMap::new(), message);
                 let Lane::Child(child) = lane else { return body::empty(StatusCode::BAD_GATEWAY) };
                 (answer, None, Some(child))
             }
@@ -69,7 +69,7 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
         return refused_us(&id, upstream);
     }
     let met = answer.status.is_success() && Reply::read(&answer.message).is_some_and(|reply| reply.result.is_some());
-    let mut response = body::json(answer.status, answer.message);
+    let mut response = answered(&answer, answer.message.clone());
     if !met {
         return response;
     }
@@ -85,6 +85,15 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
         response.headers_mut().insert(SESSION, handle);
     }
     response
+}
+
+/// An answer in the form in which it came: alone, or as the last message of a stream.
+pub(crate) fn answered(answer: &Final, message: Bytes) -> Response<Body> {
+    if answer.streamed {
+        body::event_stream(sse::event(&String::from_utf8_lossy(&message)))
+    } else {
+        body::json(answer.status, message)
+    }
 }
 
 /// A session of this visitor, not yet known to anyone.

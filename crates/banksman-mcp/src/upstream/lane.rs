@@ -54,7 +54,7 @@ impl Lane {
                 let response = upstream.send(Method::POST, headers.clone(), message).await?;
                 let (parts, body) = response.into_parts();
                 if is_event_stream(&parts.headers) {
-                    return Ok(Answer::Stream(Stream::over_http(body)));
+                    return Ok(Answer::Stream(Stream::over_http(body, parts.headers)));
                 }
                 let body = whole(body).await?;
                 Ok(Answer::Whole { status: parts.status, headers: parts.headers, body })
@@ -104,7 +104,11 @@ async fn whole(body: Incoming) -> Result<Bytes, SendError> {
 }
 
 /// Messages as they come.
-pub(crate) struct Stream(Source);
+pub(crate) struct Stream {
+    source: Source,
+    /// What came before the first message.
+    pub(crate) headers: HeaderMap,
+}
 
 enum Source {
     Http { body: Incoming, reader: sse::Reader },
@@ -112,12 +116,12 @@ enum Source {
 }
 
 impl Stream {
-    pub(crate) fn over_http(body: Incoming) -> Self {
-        Self(Source::Http { body, reader: sse::Reader::new(MAX_ANSWER) })
+    pub(crate) fn over_http(body: Incoming, headers: HeaderMap) -> Self {
+        Self { source: Source::Http { body, reader: sse::Reader::new(MAX_ANSWER) }, headers }
     }
 
     pub(crate) fn of_child(messages: mpsc::Receiver<Bytes>) -> Self {
-        Self(Source::Child(messages))
+        Self { source: Source::Child(messages), headers: HeaderMap::new() }
     }
 
     /// The next event; `None` at the end.
@@ -125,7 +129,7 @@ impl Stream {
     /// # Errors
     /// If the stream breaks, or is not one.
     pub(crate) async fn next(&mut self) -> Result<Option<Event>, SendError> {
-        match &mut self.0 {
+        match &mut self.source {
             Source::Child(messages) => Ok(messages.recv().await.map(|data| {
                 let text = String::from_utf8_lossy(&data);
                 Event { raw: sse::event(&text), data }

@@ -1,6 +1,7 @@
 //! The answer to a request, found among what comes before it.
 
 use bytes::Bytes;
+use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -13,6 +14,15 @@ pub(crate) struct Final {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) message: Bytes,
+    /// Whether it came as the last message of a stream.
+    pub(crate) streamed: bool,
+}
+
+impl Final {
+    /// An answer that came alone.
+    pub(crate) fn alone(status: StatusCode, headers: HeaderMap, message: impl Into<Bytes>) -> Self {
+        Self { status, headers, message: message.into(), streamed: false }
+    }
 }
 
 /// What an answer holds.
@@ -70,11 +80,14 @@ impl Answer {
     /// If none comes.
     pub(crate) async fn conclude(self, id: &str) -> Result<Final, SendError> {
         match self {
-            Self::Whole { status, headers, body } => Ok(Final { status, headers, message: body }),
+            Self::Whole { status, headers, body } => Ok(Final::alone(status, headers, body)),
             Self::Stream(mut stream) => {
                 while let Some(event) = stream.next().await? {
                     if Reply::to(&event.data, id).is_some() {
-                        return Ok(Final { status: StatusCode::OK, headers: HeaderMap::new(), message: event.data });
+                        let mut headers = std::mem::take(&mut stream.headers);
+                        // It was a stream; what is left of it is one message.
+                        headers.remove(CONTENT_TYPE);
+                        return Ok(Final { status: StatusCode::OK, headers, message: event.data, streamed: true });
                     }
                 }
                 Err(SendError::Lost("it ended without an answer".to_owned()))

@@ -2,6 +2,8 @@
 
 mod calls;
 mod client;
+mod conformance;
+mod conformant;
 mod held;
 mod peer;
 mod world;
