@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
-    Action, ActionId, BatchId, Case, ClaimRequest, Command, Digest, Moment, Opening, Principal, State, Status,
-    Timestamp, Transition, Verdict, open, step,
+    Action, ActionId, BatchId, Case, ClaimRequest, Command, Digest, Moment, Opening, Principal, State,
+    Status, Timestamp, Transition, Verdict, open, step,
 };
 use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, IdempotencyKey};
 
@@ -38,14 +38,7 @@ impl ProposeRequest {
     /// A request for an action, with nothing special about it.
     #[must_use]
     pub fn of(action: Action) -> Self {
-        Self {
-            action,
-            idempotency: None,
-            patience: None,
-            floor: None,
-            schema_if_held: None,
-            claims: false,
-        }
+        Self { action, idempotency: None, patience: None, floor: None, schema_if_held: None, claims: false }
     }
 
     /// A request from its body, with the key of the header.

@@ -470,7 +470,11 @@ pub(crate) fn routes() -> Vec<Route> {
                 "mcpPost",
                 "Speak to the MCP servers behind the gateway: to the only one, or to all of them",
             )
-            .answers_with(202, "Heard; or, for clients that only post JSON, held", "application/json"),
+            .answers_with(
+                202,
+                "Heard; or, for clients that only post JSON, held",
+                "application/json",
+            ),
         ),
         route(
             GET,
@@ -538,8 +542,11 @@ pub(crate) fn routes() -> Vec<Route> {
             "/hitl/pending",
             Person,
             hitl::list,
-            Operation::new("hitlPending", "What waits, in harombe's words")
-                .answers_with(200, "A list", "application/json"),
+            Operation::new("hitlPending", "What waits, in harombe's words").answers_with(
+                200,
+                "A list",
+                "application/json",
+            ),
         ),
         route(
             GET,

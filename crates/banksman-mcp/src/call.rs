@@ -104,7 +104,13 @@ fn prefers_async(visit: &Visit) -> bool {
 }
 
 /// Passes on what may run now, and answers as the server answers.
-async fn run(visit: Visit, upstream: &Arc<Upstream>, case: Arc<Case>, asked: Digest, round: u32) -> Response<Body> {
+async fn run(
+    visit: Visit,
+    upstream: &Arc<Upstream>,
+    case: Arc<Case>,
+    asked: Digest,
+    round: u32,
+) -> Response<Body> {
     let lane = visit.lane(upstream).await;
     // What people have looked at, someone may ask about again.
     let keep = if case.reviews.is_empty() { Keep::No } else { Keep::Yes };
@@ -120,6 +126,7 @@ async fn run(visit: Visit, upstream: &Arc<Upstream>, case: Arc<Case>, asked: Dig
         asked,
         round,
         keep,
+        shared: visit.shared,
     };
     let gateway = Arc::clone(&visit.gateway);
     let (opened, answer) = oneshot::channel();
@@ -153,8 +160,12 @@ pub(crate) fn not_run(visit: &Visit, case: &Case) -> Response<Body> {
 pub(crate) fn refused(visit: &Visit, error: &EngineError) -> Response<Body> {
     let id = visit.message.id();
     let (status, code, text) = match error {
-        EngineError::TooManyPending { .. } => (StatusCode::OK, -32000, format!("NOT EXECUTED: {error}. Wait, then try again.")),
-        EngineError::Unauthenticated => (StatusCode::UNAUTHORIZED, -32001, "the credential is no longer valid".to_owned()),
+        EngineError::TooManyPending { .. } => {
+            (StatusCode::OK, -32000, format!("NOT EXECUTED: {error}. Wait, then try again."))
+        }
+        EngineError::Unauthenticated => {
+            (StatusCode::UNAUTHORIZED, -32001, "the credential is no longer valid".to_owned())
+        }
         EngineError::Store(_) => {
             tracing::error!(%error, "a call could not be recorded");
             let text = "NOT EXECUTED: the call cannot be recorded now, so it was not let through. Try again.";
@@ -217,7 +228,8 @@ async fn next_round(mut visit: Visit, upstream: &Arc<Upstream>, round: Round) ->
             }
             None => {
                 visit.message.bytes = without_our_state(visit.bytes());
-                present::answer(visit, upstream, Held { case, asked: round.digest, round: round.number }).await
+                present::answer(visit, upstream, Held { case, asked: round.digest, round: round.number })
+                    .await
             }
         },
         Why::Asked { state } => {

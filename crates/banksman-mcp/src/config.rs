@@ -190,13 +190,12 @@ impl Config {
         for (name, written) in file.upstreams {
             let place = written.referenced;
             if !is_name(&name) {
-                let problem = "an upstream's name has 1 to 32 of a-z, 0-9 and -, without -- and not at its ends";
+                let problem =
+                    "an upstream's name has 1 to 32 of a-z, 0-9 and -, without -- and not at its ends";
                 return Err(source.error(place, format!("{name:?}: {problem}")));
             }
-            let upstream = written
-                .value
-                .check()
-                .map_err(|(at, problem)| source.error(at.unwrap_or(place), problem))?;
+            let upstream =
+                written.value.check().map_err(|(at, problem)| source.error(at.unwrap_or(place), problem))?;
             upstreams.insert(name, upstream);
         }
         let mut clients: Vec<Client> = file.clients.into_iter().map(Client::from).collect();
@@ -311,13 +310,25 @@ mod tests {
     fn mistakes_are_told_with_their_place() {
         for (text, expected) in [
             ("version: 2\nupstreams: {}\n", "mcp.yaml:1:10: this program knows version 1"),
-            ("version: 1\nupstreams: {a__b: {command: [x]}}\n", "mcp.yaml:2:19: \"a__b\": an upstream's name has"),
+            (
+                "version: 1\nupstreams: {a__b: {command: [x]}}\n",
+                "mcp.yaml:2:19: \"a__b\": an upstream's name has",
+            ),
             ("version: 1\nupstreams:\n  a: {}\n", "mcp.yaml:3:6: an upstream needs"),
             ("version: 1\nupstreams:\n  a: {url: 'ftp://x'}\n", "mcp.yaml:3:12: expected an http or https"),
-            ("version: 1\nupstreams:\n  a: {command: [x], url: 'http://x'}\n", "mcp.yaml:3:6: an upstream has a"),
-            ("version: 1\nupstreams:\n  a: {command: [x], bearer: y}\n", "mcp.yaml:3:6: `headers` and `bearer`"),
+            (
+                "version: 1\nupstreams:\n  a: {command: [x], url: 'http://x'}\n",
+                "mcp.yaml:3:6: an upstream has a",
+            ),
+            (
+                "version: 1\nupstreams:\n  a: {command: [x], bearer: y}\n",
+                "mcp.yaml:3:6: `headers` and `bearer`",
+            ),
             ("version: 1\nupstreams:\n  a: {cmd: [x]}\n", "mcp.yaml:3:"),
-            ("version: 1\nupstreams:\n  a: {url: 'http://x', bearer: {env: NO_SUCH_VARIABLE_HERE}}\n", "mcp.yaml:3:6: bearer: the environment variable"),
+            (
+                "version: 1\nupstreams:\n  a: {url: 'http://x', bearer: {env: NO_SUCH_VARIABLE_HERE}}\n",
+                "mcp.yaml:3:6: bearer: the environment variable",
+            ),
         ] {
             let error = Config::parse("mcp.yaml", text).expect_err(text).to_string();
             assert!(error.starts_with(expected), "{error}");

@@ -85,7 +85,11 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
 }
 
 /// The result, or the error, both as JSON.
-async fn ask(visit: &Visit, upstream: &Arc<Upstream>, method: &str) -> Result<Result<String, String>, SendError> {
+async fn ask(
+    visit: &Visit,
+    upstream: &Arc<Upstream>,
+    method: &str,
+) -> Result<Result<String, String>, SendError> {
     let bytes = visit.bytes();
     let params = Members::read_bytes(&bytes).and_then(|all| all.get("params").map(str::to_owned));
     let params = without_meta(&params.unwrap_or_else(|| "{}".to_owned()));

@@ -55,6 +55,8 @@ pub(crate) struct Errand {
     pub(crate) round: u32,
     /// Whether the result is kept for whoever asks later.
     pub(crate) keep: Keep,
+    /// Whether the client speaks to several servers at once.
+    pub(crate) shared: bool,
 }
 
 /// Whether a result is kept.
@@ -121,8 +123,8 @@ impl Errand {
             Ok(Answer::Whole { status, headers, body }) => {
                 let answer = Final::alone(status, headers, body);
                 let ended = self.conclude(&gateway, answer);
-                if let (Out::Fresh(opened), Ended::Answered(answer) | Ended::Asks(answer)) = (out, &ended) {
-                    drop(opened.send(Opened::Whole(answer.clone())));
+                if let Out::Fresh(opened) = out {
+                    drop(opened.send(Opened::Whole(self.told_of(&ended))));
                 }
                 self.settle(&gateway, &ended).await;
                 ended
@@ -143,12 +145,7 @@ impl Errand {
     }
 
     /// Follows a stream to the answer.
-    async fn follow(
-        &self,
-        gateway: &Gateway,
-        mut stream: crate::upstream::lane::Stream,
-        out: Out,
-    ) -> Ended {
+    async fn follow(&self, gateway: &Gateway, mut stream: crate::upstream::lane::Stream, out: Out) -> Ended {
         let (mut client, ends_with_answer) = match out {
             Out::Fresh(opened) => {
                 let (sender, events) = mpsc::channel(QUEUE);
@@ -165,7 +162,10 @@ impl Errand {
                 Err(error) => break Ended::Lost(error.to_string()),
             };
             if Reply::to(&event.data, &self.id).is_none() {
-                pass(&mut client, event.raw).await;
+                let relabelled =
+                    self.shared.then(|| crate::labels::outward(&self.upstream.name, &event.data));
+                let event = relabelled.flatten().map_or(event.raw, |text| sse::event(&text));
+                pass(&mut client, event).await;
                 continue;
             }
             let answer = Final::alone(StatusCode::OK, HeaderMap::new(), event.data.clone());
@@ -209,7 +209,13 @@ impl Errand {
             Some(Reply { error: Some(error), .. }) => {
                 format!(r#"{{"jsonrpc":"2.0","id":{},"error":{}}}"#, self.id, error.get())
             }
-            Some(_) | None => return Ok(Answer::Whole { status: answer.status, headers: answer.headers, body: answer.message }),
+            Some(_) | None => {
+                return Ok(Answer::Whole {
+                    status: answer.status,
+                    headers: answer.headers,
+                    body: answer.message,
+                });
+            }
         };
         Ok(Answer::Whole { status: answer.status, headers: HeaderMap::new(), body: message.into() })
     }
@@ -233,7 +239,11 @@ impl Errand {
         }
         let wanted = words::with_notice_of_change(result.get(), &self.case);
         let wanted = if self.lane.is_none() { words::for_era(wanted, self.era) } else { wanted };
-        if wanted == result.get() { Ended::Answered(answer) } else { Ended::Answered(self.with_result(&answer, &wanted)) }
+        if wanted == result.get() {
+            Ended::Answered(answer)
+        } else {
+            Ended::Answered(self.with_result(&answer, &wanted))
+        }
     }
 
     fn with_result(&self, answer: &Final, result: &str) -> Final {

@@ -47,11 +47,18 @@ impl Gateway {
     ///
     /// # Errors
     /// If its keys cannot be made.
-    pub fn new(engine: Arc<Engine>, config: Config, pins: Option<PathBuf>) -> Result<Arc<Self>, GatewayError> {
+    pub fn new(
+        engine: Arc<Engine>,
+        config: Config,
+        pins: Option<PathBuf>,
+    ) -> Result<Arc<Self>, GatewayError> {
         let key = engine.derived_key("MCP sessions and rounds");
         let seal = Seal::new(&key).map_err(|error| GatewayError(error.to_string()))?;
-        let upstreams =
-            config.upstreams.iter().map(|(name, config)| (name.clone(), Upstream::new(name, config))).collect();
+        let upstreams = config
+            .upstreams
+            .iter()
+            .map(|(name, config)| (name.clone(), Upstream::new(name, config)))
+            .collect();
         Ok(Arc::new(Self {
             engine,
             config,
@@ -96,7 +103,7 @@ impl Gateway {
         };
         let session = match self.session(&caller, &endpoint, &headers) {
             Ok(session) => session,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         let visit = Visit::new(Arc::clone(self), caller, endpoint, upstream, session, headers, message);
         visit.answer().await
@@ -112,7 +119,7 @@ impl Gateway {
         let Some((endpoint, upstream)) = self.resolve(endpoint) else { return no_such_endpoint() };
         match self.session(&caller, &endpoint, &headers) {
             Ok(session) => crate::stream::listen(self, &upstream, session, &headers).await,
-            Err(answer) => answer,
+            Err(answer) => *answer,
         }
     }
 
@@ -126,7 +133,7 @@ impl Gateway {
         let Some((endpoint, upstream)) = self.resolve(endpoint) else { return no_such_endpoint() };
         match self.session(&caller, &endpoint, &headers) {
             Ok(session) => crate::stream::end(self, &upstream, session, &headers).await,
-            Err(answer) => answer,
+            Err(answer) => *answer,
         }
     }
 
@@ -155,17 +162,16 @@ impl Gateway {
         caller: &Principal,
         endpoint: &str,
         headers: &HeaderMap,
-    ) -> Result<Option<Session>, Response<Body>> {
+    ) -> Result<Option<Session>, Box<Response<Body>>> {
         let Some(id) = headers.get(SESSION) else { return Ok(None) };
-        let session: Option<Session> =
-            id.to_str().ok().and_then(|id| self.seal.open(Purpose::Session, id));
+        let session: Option<Session> = id.to_str().ok().and_then(|id| self.seal.open(Purpose::Session, id));
         session
             .filter(|session| session.agent == caller.name && session.endpoint == endpoint)
             .filter(|session| !self.sessions.has_ended(&session.key))
             .map(Some)
             .ok_or_else(|| {
                 let text = message::error("null", -32001, "there is no such session: initialize again");
-                body::json(StatusCode::NOT_FOUND, text)
+                Box::new(body::json(StatusCode::NOT_FOUND, text))
             })
     }
 }

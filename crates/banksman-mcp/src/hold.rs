@@ -45,6 +45,7 @@ pub(crate) struct Attached {
     pub(crate) id: String,
     pub(crate) progress: Option<String>,
     pub(crate) era: Era,
+    pub(crate) shared: bool,
     /// Weak: who waits decides how long the stream is open.
     pub(crate) events: mpsc::WeakSender<Bytes>,
 }
@@ -443,10 +444,21 @@ fn errand_for(
 ) -> (Errand, Out) {
     let case = Arc::clone(case);
     match attached {
-        Some((Attached { lane, message, id, progress, era, .. }, events)) => {
+        Some((Attached { lane, message, id, progress, era, shared, .. }, events)) => {
             let message = without_our_state(with_arguments_of(&case, message));
-            let errand =
-                Errand { upstream, case, lane, message, id, progress, era, asked, round: 0, keep: Keep::Yes };
+            let errand = Errand {
+                upstream,
+                case,
+                lane,
+                message,
+                id,
+                progress,
+                era,
+                asked,
+                round: 0,
+                keep: Keep::Yes,
+                shared,
+            };
             (errand, Out::Open(events))
         }
         None => {
@@ -461,6 +473,7 @@ fn errand_for(
                 asked,
                 round: 0,
                 keep: Keep::Yes,
+                shared: false,
             };
             (errand, Out::Nobody)
         }

@@ -25,6 +25,7 @@ mod upstream;
 mod aggregate;
 mod batch;
 mod gateway;
+mod labels;
 mod lists;
 mod relay;
 mod stream;

@@ -66,7 +66,8 @@ pub(crate) fn with_tasks(said: &str) -> Option<String> {
 
 /// The answer, with another result if there is one to be had.
 fn back(visit: &Visit, answer: Final, change: impl FnOnce(&str) -> Option<String>) -> Response<Body> {
-    let changed = Reply::read(&answer.message).and_then(|reply| reply.result).and_then(|result| change(result.get()));
+    let changed =
+        Reply::read(&answer.message).and_then(|reply| reply.result).and_then(|result| change(result.get()));
     let text = match changed {
         Some(result) => message::result(&visit.message.id(), &result).into(),
         None => answer.message.clone(),
@@ -85,7 +86,10 @@ mod tests {
     #[test]
     fn our_tool_stands_on_the_last_page() {
         let page = with_wait_tool(r#"{"tools":[{"name":"x","big":9007199254740993}],"extra":1}"#).unwrap();
-        assert!(page.starts_with(r#"{"tools":[{"name":"x","big":9007199254740993},{"name":"banksman_wait""#), "{page}");
+        assert!(
+            page.starts_with(r#"{"tools":[{"name":"x","big":9007199254740993},{"name":"banksman_wait""#),
+            "{page}"
+        );
         assert!(page.ends_with(r#""extra":1}"#));
         assert!(with_wait_tool(r#"{"tools":[],"nextCursor":"2"}"#).is_none());
         assert!(with_wait_tool(r#"{"tools":[],"nextCursor":null}"#).is_some());
@@ -95,7 +99,10 @@ mod tests {
     #[test]
     fn tasks_are_offered_where_there_are_tools() {
         let said = with_tasks(r#"{"capabilities":{"tools":{},"extensions":{"x/y":{}}}}"#).unwrap();
-        assert_eq!(said, r#"{"capabilities":{"tools":{},"extensions":{"x/y":{},"io.modelcontextprotocol/tasks":{}}}}"#);
+        assert_eq!(
+            said,
+            r#"{"capabilities":{"tools":{},"extensions":{"x/y":{},"io.modelcontextprotocol/tasks":{}}}}"#
+        );
         assert!(with_tasks(r#"{"capabilities":{"prompts":{}}}"#).is_none());
         assert!(with_tasks(&said).is_none());
     }

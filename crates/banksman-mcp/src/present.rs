@@ -54,6 +54,7 @@ pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>, held: Held) -
         id: visit.message.id(),
         progress: progress.clone(),
         era: visit.era,
+        shared: visit.shared,
         events: events.downgrade(),
     });
     let window = visit.gateway.config.clients.window(visit.client.name.as_deref(), progress.is_some());

@@ -8,8 +8,8 @@ use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
 use crate::body::{self, Body};
-use crate::errand::QUEUE;
 use crate::eras;
+use crate::errand::QUEUE;
 use crate::message;
 use crate::raw::Members;
 use crate::seal::Purpose;
@@ -68,7 +68,8 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
     if refuses_us(answer.status) {
         return refused_us(&id, upstream);
     }
-    let met = answer.status.is_success() && Reply::read(&answer.message).is_some_and(|reply| reply.result.is_some());
+    let met = answer.status.is_success()
+        && Reply::read(&answer.message).is_some_and(|reply| reply.result.is_some());
     let mut response = answered(&answer, answer.message.clone());
     if !met {
         return response;
@@ -77,7 +78,7 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
     opened.upstream = session;
     if let Some(child) = child {
         opened.initialize = Some(params);
-        if let Err(error) = visit.gateway.sessions.keep(upstream, &opened, child) {
+        if let Err(error) = visit.gateway.sessions.keep(upstream, &opened, Lane::Child(child)) {
             return unreachable(&id, upstream, &error);
         }
     }
@@ -128,7 +129,9 @@ pub(crate) async fn request(visit: &Visit, upstream: &Arc<Upstream>) -> Response
         }
         Ok(Some(Lane::Child(child))) => {
             let route = Route { id: id.clone(), progress: visit.message.progress_token() };
-            from_child(&child, visit.bytes(), route).await.unwrap_or_else(|error| unreachable(&id, upstream, &error))
+            from_child(&child, visit.bytes(), route)
+                .await
+                .unwrap_or_else(|error| unreachable(&id, upstream, &error))
         }
         Ok(None) => eras::request(visit, upstream).await,
         Err(error) => unreachable(&id, upstream, &error),
@@ -221,7 +224,10 @@ fn refuses_us(status: StatusCode) -> bool {
 }
 
 fn refused_us(id: &str, upstream: &Upstream) -> Response<Body> {
-    tracing::error!(upstream = upstream.name, "an MCP server refuses the credential that is configured for it");
+    tracing::error!(
+        upstream = upstream.name,
+        "an MCP server refuses the credential that is configured for it"
+    );
     let text = format!("the server `{}` refuses the gateway's credential: tell its operator", upstream.name);
     body::json(StatusCode::BAD_GATEWAY, message::error(id, -32603, &text))
 }

@@ -39,11 +39,17 @@ pub(crate) struct Session {
 
 struct Running {
     agent: String,
-    child: Arc<Child>,
+    lane: Lane,
     used_at: Instant,
 }
 
-/// The programs that run for sessions.
+impl Running {
+    fn is_gone(&self) -> bool {
+        matches!(&self.lane, Lane::Child(child) if child.is_gone())
+    }
+}
+
+/// The programs that run for sessions, and the sessions behind sessions.
 #[derive(Default)]
 pub(crate) struct Sessions {
     running: Mutex<HashMap<(String, String), Running>>,
@@ -51,59 +57,72 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// The program of this session, started anew if it is gone.
+    /// The way to a server for this session, opened anew if it is gone.
     ///
     /// # Errors
-    /// If it cannot be started.
-    pub(crate) async fn child(&self, upstream: &Upstream, session: &Session) -> Result<Arc<Child>, SendError> {
+    /// If it cannot be opened.
+    pub(crate) async fn lane(&self, upstream: &Upstream, session: &Session) -> Result<Lane, SendError> {
         let key = (session.key.clone(), upstream.name.clone());
-        if let Some(child) = self.find(&key) {
-            return Ok(child);
+        if let Some(lane) = self.find(&key) {
+            return Ok(lane);
         }
         let params = session.initialize.as_deref().unwrap_or("{}");
         match upstream.initialize(params, Manner::ForClient).await? {
-            Greeting::Met { lane: Lane::Child(child), .. } => self.keep(upstream, session, child),
-            Greeting::Met { lane: Lane::Http { .. }, .. } | Greeting::Refused { .. } => {
-                Err(SendError::NotSent("it refuses to be initialized again".to_owned()))
-            }
+            Greeting::Met { lane, .. } => self.keep(upstream, session, lane),
+            Greeting::Refused { .. } => Err(SendError::NotSent("it refuses to be initialized".to_owned())),
         }
+    }
+
+    /// The program of this session.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) async fn child(
+        &self,
+        upstream: &Upstream,
+        session: &Session,
+    ) -> Result<Arc<Child>, SendError> {
+        match self.lane(upstream, session).await? {
+            Lane::Child(child) => Ok(child),
+            Lane::Http { .. } => Err(SendError::NotSent("it is no program".to_owned())),
+        }
+    }
+
+    /// The ways that are open for a session.
+    pub(crate) fn open_lanes(&self, key: &str) -> Vec<Lane> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_session =
+            running.iter().filter(|((session, _), running)| session == key && !running.is_gone());
+        of_session.map(|(_, running)| running.lane.clone()).collect()
     }
 
     /// Keeps a program for a session.
     ///
     /// # Errors
     /// If the agent has too many already.
-    pub(crate) fn keep(
-        &self,
-        upstream: &Upstream,
-        session: &Session,
-        child: Arc<Child>,
-    ) -> Result<Arc<Child>, SendError> {
+    pub(crate) fn keep(&self, upstream: &Upstream, session: &Session, lane: Lane) -> Result<Lane, SendError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.retain(|_, running| !running.child.is_gone());
+        running.retain(|_, running| !running.is_gone());
         let of_agent = running.values().filter(|running| running.agent == session.agent).count();
         if of_agent >= PROGRAMS_OF_AN_AGENT {
             return Err(SendError::NotSent(format!("this agent has {of_agent} programs running already")));
         }
         let key = (session.key.clone(), upstream.name.clone());
-        let kept = Running { agent: session.agent.clone(), child: Arc::clone(&child), used_at: Instant::now() };
+        let kept = Running { agent: session.agent.clone(), lane: lane.clone(), used_at: Instant::now() };
         running.insert(key, kept);
-        Ok(child)
+        Ok(lane)
     }
 
-    fn find(&self, key: &(String, String)) -> Option<Arc<Child>> {
+    fn find(&self, key: &(String, String)) -> Option<Lane> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = running.get_mut(key).filter(|running| !running.child.is_gone())?;
+        let found = running.get_mut(key).filter(|running| !running.is_gone())?;
         found.used_at = Instant::now();
-        Some(Arc::clone(&found.child))
+        Some(found.lane.clone())
     }
 
     /// Ends a session: its programs end, and its id says nothing any more.
     pub(crate) fn end(&self, key: &str) {
-        self.running
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .retain(|(session, _), _| session != key);
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|(session, _), _| session != key);
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         if ended.len() >= ENDED {
             ended.drain(..ENDED / 2);
@@ -118,6 +137,6 @@ impl Sessions {
     /// Ends programs that nobody uses.
     pub(crate) fn sweep(&self) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.retain(|_, running| running.used_at.elapsed() < IDLE && !running.child.is_gone());
+        running.retain(|_, running| running.used_at.elapsed() < IDLE && !running.is_gone());
     }
 }

@@ -70,6 +70,7 @@ pub(crate) async fn end(
     headers: &HeaderMap,
 ) -> Response<Body> {
     let Some(session) = session else { return body::empty(StatusCode::METHOD_NOT_ALLOWED) };
+    let lanes = gateway.sessions.open_lanes(&session.key);
     gateway.sessions.end(&session.key);
     match behind {
         Behind::One(upstream) => match (&upstream.reach, &session.upstream) {
@@ -85,7 +86,7 @@ pub(crate) async fn end(
             (Reach::Http(_) | Reach::Program, _) => body::empty(StatusCode::NO_CONTENT),
         },
         Behind::All => {
-            crate::aggregate::end(gateway, &session).await;
+            crate::aggregate::end(lanes).await;
             body::empty(StatusCode::NO_CONTENT)
         }
     }

@@ -25,6 +25,8 @@ pub(crate) struct Visit {
     pub(crate) message: Message,
     pub(crate) era: Era,
     pub(crate) client: ClientSays,
+    /// Whether this endpoint leads to several servers.
+    pub(crate) shared: bool,
 }
 
 impl Visit {
@@ -42,7 +44,8 @@ impl Visit {
             (Some(session), Era::One) => session.client.clone(),
             (Some(_) | None, _) => message.client(),
         };
-        Self { gateway, caller, endpoint, behind, session, headers, message, era, client }
+        let shared = matches!(behind, Behind::All);
+        Self { gateway, caller, endpoint, behind, session, headers, message, era, client, shared }
     }
 
     /// Answers it.
@@ -63,8 +66,12 @@ impl Visit {
     /// The answer, with one server behind us.
     pub(crate) async fn answer_of(self, upstream: &Arc<Upstream>) -> Response<Body> {
         match self.message.shape() {
-            Shape::Request("tools/call") if self.message.has_usable_id() => call::answer(self, upstream).await,
-            Shape::Request("tools/call") => bad_request("null", -32600, "the id is neither a text nor a number"),
+            Shape::Request("tools/call") if self.message.has_usable_id() => {
+                call::answer(self, upstream).await
+            }
+            Shape::Request("tools/call") => {
+                bad_request("null", -32600, "the id is neither a text nor a number")
+            }
             // A server might run it all the same, and nobody would have been asked.
             Shape::Notification("tools/call") if self.message.is_json_rpc() => {
                 bad_request("null", -32600, "tools/call needs an id")
@@ -89,6 +96,9 @@ impl Visit {
 
     /// The client's own way to a server; `None` if it has none and ours has to do.
     pub(crate) async fn lane(&self, upstream: &Arc<Upstream>) -> Result<Option<Lane>, SendError> {
+        if let (true, Era::One, Some(session)) = (self.shared, self.era, &self.session) {
+            return self.gateway.sessions.lane(upstream, session).await.map(Some);
+        }
         match &upstream.reach {
             Reach::Http(http) => {
                 if self.is_plain() || !upstream.speaks(self.era).await? {

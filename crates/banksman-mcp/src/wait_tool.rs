@@ -31,14 +31,15 @@ pub(crate) async fn answer(visit: Visit, args: &CanonicalJson) -> Response<Body>
         Some(Json::Number(number)) => number.to_string().parse::<u64>().unwrap_or(LONGEST).min(LONGEST),
         Some(_) | None => LONGEST,
     };
-    let over = |case: &Case| {
-        !matches!(case.status(), Status::Pending | Status::Authorised | Status::Executing)
-    };
+    let over =
+        |case: &Case| !matches!(case.status(), Status::Pending | Status::Authorised | Status::Executing);
     let patience = Duration::from_secs(patience);
     let case = match visit.gateway.engine.wait_until(&visit.caller, action, patience, over).await {
         Ok(case) => case,
         // What is somebody else's is not there.
-        Err(banksman_engine::EngineError::NotFound) => return said("there is no held call with this id", None),
+        Err(banksman_engine::EngineError::NotFound) => {
+            return said("there is no held call with this id", None);
+        }
         Err(error) => return crate::call::refused(&visit, &error),
     };
     match ending_of(&case) {

@@ -122,7 +122,9 @@ pub(crate) fn not_run(case: &Case) -> String {
         State::Succeeded { .. } => {
             format!("EXECUTED ({id}); its result was not kept. Do not call it again only to see the result.")
         }
-        State::Executing { .. } => format!("RUNNING ({id}): it was approved and runs now. Ask again for its result."),
+        State::Executing { .. } => {
+            format!("RUNNING ({id}): it was approved and runs now. Ask again for its result.")
+        }
         State::Pending { .. } | State::Authorised { .. } => format!("PENDING, NOT EXECUTED ({id})."),
     }
 }

@@ -42,7 +42,9 @@ pub(crate) struct Decided {
 fn word(status: Status) -> &'static str {
     match status {
         Status::Pending => "pending",
-        Status::Authorised | Status::Executing | Status::Succeeded | Status::Failed | Status::Unknown => "approved",
+        Status::Authorised | Status::Executing | Status::Succeeded | Status::Failed | Status::Unknown => {
+            "approved"
+        }
         Status::Denied | Status::Blocked | Status::Revoked => "denied",
         Status::Expired | Status::Lapsed => "timeout",
         Status::Cancelled => "cancelled",

@@ -32,8 +32,10 @@ impl FromRequestParts<App> for McpCaller {
             Err(problem) => {
                 let mut response = problem.into_response();
                 let base = base(&parts.headers);
-                let challenge =
-                    format!("Bearer realm=\"banksman\", resource_metadata=\"{base}{METADATA}{}\"", parts.uri.path());
+                let challenge = format!(
+                    "Bearer realm=\"banksman\", resource_metadata=\"{base}{METADATA}{}\"",
+                    parts.uri.path()
+                );
                 if response.headers().contains_key(WWW_AUTHENTICATE)
                     && let Ok(challenge) = HeaderValue::from_str(&challenge)
                 {
@@ -71,7 +73,13 @@ fn gateway<'a>(app: &'a App, upstream: Option<&str>) -> Result<&'a Arc<Gateway>,
     app.gateway.as_ref().filter(|gateway| gateway.serves(upstream)).ok_or_else(missing)
 }
 
-async fn posted(app: &App, agent: Arc<Principal>, upstream: Option<&str>, headers: HeaderMap, body: RawBody) -> Answer {
+async fn posted(
+    app: &App,
+    agent: Arc<Principal>,
+    upstream: Option<&str>,
+    headers: HeaderMap,
+    body: RawBody,
+) -> Answer {
     let response = gateway(app, upstream)?.post(agent, upstream, headers, body.0).await;
     Ok(response.map(axum::body::Body::new))
 }
@@ -118,7 +126,11 @@ async fn deleted(app: &App, agent: Arc<Principal>, upstream: Option<&str>, heade
     Ok(response.map(axum::body::Body::new))
 }
 
-pub(crate) async fn delete(State(app): State<App>, McpCaller(agent): McpCaller, headers: HeaderMap) -> Answer {
+pub(crate) async fn delete(
+    State(app): State<App>,
+    McpCaller(agent): McpCaller,
+    headers: HeaderMap,
+) -> Answer {
     deleted(&app, agent, None, headers).await
 }
 

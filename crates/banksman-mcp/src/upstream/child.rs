@@ -12,8 +12,8 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrit
 use tokio::process::{ChildStdin, Command};
 use tokio::sync::mpsc;
 
-use super::lane::{MAX_ANSWER, Route};
 use super::SendError;
+use super::lane::{MAX_ANSWER, Route};
 use crate::message;
 
 /// What the server says on its own account while nobody listens: the oldest is forgotten first.
@@ -117,7 +117,8 @@ impl Child {
                 child.end();
             }
             drop(process.start_kill());
-            let status = process.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
+            let status =
+                process.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
             tracing::info!(upstream = name, status, "an MCP server's program has ended");
         });
         Ok(child)

@@ -84,7 +84,9 @@ impl Upstream {
             };
             match answer {
                 // The server has forgotten our session. It says so instead of doing anything, so asking again is safe.
-                Ok(answer) if answer.status == StatusCode::NOT_FOUND && attempt == 0 && open.has_session() => {
+                Ok(answer)
+                    if answer.status == StatusCode::NOT_FOUND && attempt == 0 && open.has_session() =>
+                {
                     self.forget_house_session().await;
                 }
                 Err(SendError::NotSent(_)) if attempt == 0 && matches!(open.lane, Lane::Child(_)) => {
@@ -172,7 +174,8 @@ impl Upstream {
                 return Err(error);
             }
         };
-        let said = Reply::read(&answer.message).and_then(|reply| reply.result).map(|result| result.get().to_owned());
+        let said =
+            Reply::read(&answer.message).and_then(|reply| reply.result).map(|result| result.get().to_owned());
         let Some(said) = said.filter(|_| answer.status.is_success()) else {
             return Ok(Greeting::Refused { lane, answer });
         };
@@ -196,9 +199,15 @@ impl Upstream {
 
 /// How a server answered `initialize`.
 pub(crate) enum Greeting {
-    Met { lane: Lane, said: String },
+    Met {
+        lane: Lane,
+        said: String,
+    },
     /// It knows no sessions, or not like this.
-    Refused { lane: Lane, answer: Final },
+    Refused {
+        lane: Lane,
+        answer: Final,
+    },
 }
 
 impl Open {
@@ -214,7 +223,8 @@ async fn discover(lane: Lane) -> Result<Open, SendError> {
     let text = message::request("\"banksman-discover\"", "server/discover", &params);
     let route = Route { id: "\"banksman-discover\"".to_owned(), progress: None };
     let answer = lane.ask(text.into(), route).await?.conclude("\"banksman-discover\"").await?;
-    let said = Reply::read(&answer.message).and_then(|reply| reply.result).map(|result| result.get().to_owned());
+    let said =
+        Reply::read(&answer.message).and_then(|reply| reply.result).map(|result| result.get().to_owned());
     match said {
         Some(said) => Ok(Open { said: said.into(), ..open }),
         None => Err(SendError::NotSent(UNKNOWN_REVISION.to_owned())),

@@ -26,7 +26,8 @@ const PASSED_ON: &[&str] =
 const PASSED_ON_PREFIXES: &[&str] = &["mcp-param-", "traceparent", "tracestate", "baggage"];
 
 /// What the server's answer says to the client. What it says about credentials is between it and us.
-const PASSED_BACK: &[&str] = &["content-type", "cache-control", "allow", "retry-after", "mcp-protocol-version"];
+const PASSED_BACK: &[&str] =
+    &["content-type", "cache-control", "allow", "retry-after", "mcp-protocol-version"];
 
 pub(crate) const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
@@ -44,8 +45,11 @@ impl HttpUpstream {
         // Requests are small and wanted now: waiting to fill a packet costs 40 ms.
         http.set_nodelay(true);
         http.set_connect_timeout(Some(CONNECT_WITHIN));
-        let connector =
-            HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().wrap_connector(http);
+        let connector = HttpsConnectorBuilder::new()
+            .with_webpki_roots()
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(http);
         let client = Client::builder(TokioExecutor::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(IDLE_CONNECTIONS)

@@ -98,7 +98,9 @@ async fn whole(body: Incoming) -> Result<Bytes, SendError> {
     let collected = tokio::time::timeout(SILENCE, Limited::new(body, MAX_ANSWER).collect()).await;
     match collected {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(_)) => Err(SendError::Lost(format!("its answer broke off, or has more than {MAX_ANSWER} bytes"))),
+        Ok(Err(_)) => {
+            Err(SendError::Lost(format!("its answer broke off, or has more than {MAX_ANSWER} bytes")))
+        }
         Err(_) => Err(SendError::Lost("its answer did not come to an end".to_owned())),
     }
 }

@@ -1,8 +1,8 @@
 //! The servers behind the gateway.
 
 mod child;
-pub(crate) mod http;
 mod house;
+pub(crate) mod http;
 pub(crate) mod lane;
 pub(crate) mod reply;
 

@@ -60,7 +60,10 @@ impl<'a> Reply<'a> {
 
     pub(crate) fn rpc_error(&self) -> Option<RpcError> {
         let error = self.error?;
-        Some(serde_json::from_str(error.get()).unwrap_or(RpcError { code: 0, message: error.get().to_owned() }))
+        Some(
+            serde_json::from_str(error.get())
+                .unwrap_or(RpcError { code: 0, message: error.get().to_owned() }),
+        )
     }
 }
 
@@ -87,7 +90,12 @@ impl Answer {
                         let mut headers = std::mem::take(&mut stream.headers);
                         // It was a stream; what is left of it is one message.
                         headers.remove(CONTENT_TYPE);
-                        return Ok(Final { status: StatusCode::OK, headers, message: event.data, streamed: true });
+                        return Ok(Final {
+                            status: StatusCode::OK,
+                            headers,
+                            message: event.data,
+                            streamed: true,
+                        });
                     }
                 }
                 Err(SendError::Lost("it ended without an answer".to_owned()))

@@ -94,7 +94,13 @@ impl Client {
     }
 
     /// A request of era two.
-    pub(crate) async fn ask_two(&self, id: u64, method: &str, mut params: Value, capabilities: Value) -> Answer {
+    pub(crate) async fn ask_two(
+        &self,
+        id: u64,
+        method: &str,
+        mut params: Value,
+        capabilities: Value,
+    ) -> Answer {
         params["_meta"] = json!({
             "io.modelcontextprotocol/protocolVersion": ERA_TWO,
             "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
@@ -131,7 +137,8 @@ impl Answer {
                     }
                 }
             }
-            let frame = tokio::time::timeout(Duration::from_secs(20), self.body.frame()).await.expect("in time");
+            let frame =
+                tokio::time::timeout(Duration::from_secs(20), self.body.frame()).await.expect("in time");
             match frame {
                 Some(frame) => {
                     let frame = frame.unwrap();

@@ -109,7 +109,11 @@ fn passed(checks: &Checks) -> usize {
 
 fn failed(checks: &Checks) -> Vec<String> {
     let failures = |(check, statuses): (&String, &Vec<String>)| {
-        statuses.iter().filter(|status| status.starts_with("FAILURE")).map(|status| format!("{check} {status}")).collect::<Vec<_>>()
+        statuses
+            .iter()
+            .filter(|status| status.starts_with("FAILURE"))
+            .map(|status| format!("{check} {status}"))
+            .collect::<Vec<_>>()
     };
     checks.iter().flat_map(failures).collect()
 }
@@ -129,11 +133,18 @@ async fn what_passes_directly_passes_through_the_gateway(revision: &str, at_leas
         passed(&through),
         failed(&through).len()
     );
-    let new: Vec<String> = failed(&through).into_iter().filter(|failure| !failed(&direct).contains(failure)).collect();
+    let new: Vec<String> =
+        failed(&through).into_iter().filter(|failure| !failed(&direct).contains(failure)).collect();
     assert_eq!(new, Vec::<String>::new(), "these fail through the gateway only");
-    assert!(passed(&direct) >= at_least, "the peer itself passes only {}: {:?}", passed(&direct), failed(&direct));
+    assert!(
+        passed(&direct) >= at_least,
+        "the peer itself passes only {}: {:?}",
+        passed(&direct),
+        failed(&direct)
+    );
     for (check, statuses) in &direct {
-        let here = through.get(check).unwrap_or_else(|| panic!("{check} was not even run through the gateway"));
+        let here =
+            through.get(check).unwrap_or_else(|| panic!("{check} was not even run through the gateway"));
         let count = |all: &[String]| all.iter().filter(|status| *status == "SUCCESS").count();
         assert!(count(here) >= count(statuses), "{check}: {here:?} instead of {statuses:?}");
     }

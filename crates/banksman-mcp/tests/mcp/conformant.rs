@@ -33,7 +33,8 @@ pub(crate) async fn start() -> SocketAddr {
     let mut config = StreamableHttpServerConfig::default();
     config.sse_keep_alive = Some(Duration::from_secs(15));
     config.allowed_origins = vec!["http://localhost:*".into(), "http://127.0.0.1:*".into()];
-    let service = StreamableHttpService::new(|| Ok(Conformant), Arc::new(LocalSessionManager::default()), config);
+    let service =
+        StreamableHttpService::new(|| Ok(Conformant), Arc::new(LocalSessionManager::default()), config);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let app = Router::new().fallback_service(service);
@@ -97,7 +98,8 @@ fn tampered() -> ErrorData {
 
 impl Conformant {
     fn tools() -> Value {
-        let plain = |name: &str| json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
+        let plain =
+            |name: &str| json!({"name": name, "description": name, "inputSchema": {"type": "object"}});
         let with = |name: &str, property: &str| {
             json!({"name": name, "description": name, "inputSchema": {
                 "type": "object", "properties": {property: {"type": "string"}}, "required": [property]}})
@@ -150,7 +152,10 @@ impl Conformant {
         }
     }
 
-    async fn run(request: &CallToolRequestParams, cx: &RequestContext<RoleServer>) -> Result<Value, ErrorData> {
+    async fn run(
+        request: &CallToolRequestParams,
+        cx: &RequestContext<RoleServer>,
+    ) -> Result<Value, ErrorData> {
         let argument = |key: &str| {
             let value = request.arguments.as_ref().and_then(|all| all.get(key));
             value.and_then(Value::as_str).unwrap_or("?").to_owned()
@@ -158,8 +163,12 @@ impl Conformant {
         let embedded = |uri: &str, kind: &str, text: &str| json!({"type": "resource", "resource": {"uri": uri, "mimeType": kind, "text": text}});
         Ok(match request.name.as_ref() {
             "test_simple_text" => text("This is a simple text response for testing."),
-            "test_image_content" => json!({"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]}),
-            "test_audio_content" => json!({"content": [{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]}),
+            "test_image_content" => {
+                json!({"content": [{"type": "image", "data": PNG, "mimeType": "image/png"}]})
+            }
+            "test_audio_content" => {
+                json!({"content": [{"type": "audio", "data": WAV, "mimeType": "audio/wav"}]})
+            }
             "test_embedded_resource" => {
                 json!({"content": [embedded("test://embedded-resource", "text/plain", "This is an embedded resource content.")]})
             }
@@ -170,7 +179,8 @@ impl Conformant {
             ]}),
             "test_tool_with_logging" => {
                 for data in ["Tool execution started", "Tool processing data", "Tool execution completed"] {
-                    let note: LoggingMessageNotificationParam = of(json!({"level": "info", "logger": "peer", "data": data}));
+                    let note: LoggingMessageNotificationParam =
+                        of(json!({"level": "info", "logger": "peer", "data": data}));
                     let _ = cx.peer.notify_logging_message(note).await;
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
@@ -183,7 +193,8 @@ impl Conformant {
                 if let Some(token) = cx.meta.get_progress_token() {
                     for progress in [0.0, 50.0, 100.0] {
                         let note = ProgressNotificationParam::new(token.clone(), progress).with_total(100.0);
-                        let _ = cx.peer.notify_progress(note.with_message(format!("{progress} of 100"))).await;
+                        let _ =
+                            cx.peer.notify_progress(note.with_message(format!("{progress} of 100"))).await;
                         tokio::time::sleep(Duration::from_millis(50)).await;
                     }
                 }
@@ -194,7 +205,9 @@ impl Conformant {
                 let sampled = cx.peer.create_message(params).await;
                 match sampled {
                     Ok(result) => text(format!("LLM response: {}", serde_json::to_string(&result).unwrap())),
-                    Err(error) => json!({"content": [{"type": "text", "text": error.to_string()}], "isError": true}),
+                    Err(error) => {
+                        json!({"content": [{"type": "text", "text": error.to_string()}], "isError": true})
+                    }
                 }
             }
             "test_elicitation" => {
@@ -215,7 +228,8 @@ impl Conformant {
             }
             "test_elicitation_sep1330_enums" => {
                 let titled = |word: &str| {
-                    ["1", "2", "3"].map(|n| json!({"const": format!("value{n}"), "title": format!("{word} {n}")}))
+                    ["1", "2", "3"]
+                        .map(|n| json!({"const": format!("value{n}"), "title": format!("{word} {n}")}))
                 };
                 let options = json!(["option1", "option2", "option3"]);
                 let schema = json!({"type": "object", "properties": {
@@ -250,24 +264,38 @@ impl Conformant {
         let state = request.request_state.as_deref();
         let done = |words: String| Ok(CallToolResponse::Complete(complete(text(words))));
         Some(match name {
-            "elicitation" if answered("user_name") => done(format!("Hello, {}!", answers["user_name"]["content"]["name"])),
+            "elicitation" if answered("user_name") => {
+                done(format!("Hello, {}!", answers["user_name"]["content"]["name"]))
+            }
             "elicitation" => Ok(wants(json!({"user_name": asks("name", "name", "string")}), None)),
             "sampling" if answered("capital_question") => done(answers["capital_question"].to_string()),
-            "sampling" => Ok(wants(json!({"capital_question": samples("What is the capital of France?")}), None)),
+            "sampling" => {
+                Ok(wants(json!({"capital_question": samples("What is the capital of France?")}), None))
+            }
             "list_roots" if answered("client_roots") => done(answers["client_roots"].to_string()),
             "list_roots" => Ok(wants(json!({"client_roots": roots()}), None)),
-            "request_state" | "tampered_state" if state.is_some_and(|state| state != STATE) => Err(tampered()),
-            "request_state" | "tampered_state" if state == Some(STATE) && answered("confirm") => done("state-ok".into()),
+            "request_state" | "tampered_state" if state.is_some_and(|state| state != STATE) => {
+                Err(tampered())
+            }
+            "request_state" | "tampered_state" if state == Some(STATE) && answered("confirm") => {
+                done("state-ok".into())
+            }
             "request_state" | "tampered_state" => {
                 Ok(wants(json!({"confirm": asks("consent", "ok", "boolean")}), Some(STATE)))
             }
-            "multiple_inputs" if ["user_name", "greeting", "client_roots"].iter().all(|key| answered(key)) => done("all".into()),
+            "multiple_inputs"
+                if ["user_name", "greeting", "client_roots"].iter().all(|key| answered(key)) =>
+            {
+                done("all".into())
+            }
             "multiple_inputs" => {
                 let all = json!({"user_name": asks("name", "name", "string"), "greeting": samples("Greet"), "client_roots": roots()});
                 Ok(wants(all, Some(STATE)))
             }
             "multi_round" if answered("step2") => done("three rounds".into()),
-            "multi_round" if answered("step1") => Ok(wants(json!({"step2": asks("color", "color", "string")}), Some("round-2"))),
+            "multi_round" if answered("step1") => {
+                Ok(wants(json!({"step2": asks("color", "color", "string")}), Some("round-2")))
+            }
             "multi_round" => Ok(wants(json!({"step1": asks("name", "name", "string")}), Some("round-1"))),
             "capabilities" if !answers.is_empty() => done("capable".into()),
             "capabilities" => {
@@ -361,11 +389,19 @@ impl ServerHandler for Conformant {
         Ok(result.into())
     }
 
-    async fn subscribe(&self, _: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn subscribe(
+        &self,
+        _: SubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         Ok(())
     }
 
-    async fn unsubscribe(&self, _: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn unsubscribe(
+        &self,
+        _: UnsubscribeRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         Ok(())
     }
 
@@ -373,7 +409,11 @@ impl ServerHandler for Conformant {
         Some(requested.clone())
     }
 
-    async fn set_level(&self, _: SetLevelRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+    async fn set_level(
+        &self,
+        _: SetLevelRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
         Ok(())
     }
 
@@ -382,7 +422,9 @@ impl ServerHandler for Conformant {
         _: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        Ok(complete(json!({"completion": {"values": ["paris", "park", "party"], "total": 3, "hasMore": false}})))
+        Ok(complete(
+            json!({"completion": {"values": ["paris", "park", "party"], "total": 3, "hasMore": false}}),
+        ))
     }
 
     async fn list_prompts(
@@ -408,17 +450,26 @@ impl ServerHandler for Conformant {
     ) -> Result<GetPromptResponse, ErrorData> {
         let given = |key: &str| {
             let value = request.arguments.as_ref().and_then(|all| all.get(key));
-            value.map(|value| serde_json::to_value(value).unwrap()).and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
+            value
+                .map(|value| serde_json::to_value(value).unwrap())
+                .and_then(|value| value.as_str().map(str::to_owned))
+                .unwrap_or_default()
         };
         let says = |content: Value| json!({"role": "user", "content": content});
         let words = |text: String| says(json!({"type": "text", "text": text}));
         let messages = match request.name.as_str() {
             "test_simple_prompt" => vec![words("This is a simple prompt for testing.".into())],
             "test_prompt_with_arguments" => {
-                vec![words(format!("Prompt with arguments: arg1='{}', arg2='{}'", given("arg1"), given("arg2")))]
+                vec![words(format!(
+                    "Prompt with arguments: arg1='{}', arg2='{}'",
+                    given("arg1"),
+                    given("arg2")
+                ))]
             }
             "test_prompt_with_embedded_resource" => vec![
-                says(json!({"type": "resource", "resource": {"uri": given("resourceUri"), "mimeType": "text/plain", "text": "Embedded resource content for testing."}})),
+                says(
+                    json!({"type": "resource", "resource": {"uri": given("resourceUri"), "mimeType": "text/plain", "text": "Embedded resource content for testing."}}),
+                ),
                 words("Please process the embedded resource above.".into()),
             ],
             "test_prompt_with_image" => vec![

@@ -129,7 +129,8 @@ async fn era_two_clients_send_the_call_again_with_the_state_they_were_given() {
     assert_eq!(answer["result"]["resultType"], "input_required", "{answer}");
     assert!(answer["result"].get("inputRequests").is_none());
     let state = answer["result"]["requestState"].clone();
-    let with = |state: &Value, to: &str| json!({"name": "send", "arguments": {"to": to}, "requestState": state});
+    let with =
+        |state: &Value, to: &str| json!({"name": "send", "arguments": {"to": to}, "requestState": state});
     // Of another call, altered, or somebody else's, it leads nowhere.
     assert_eq!(ask(2, with(&state, "eve")).await["error"]["code"], -32602);
     assert_eq!(ask(3, with(&json!("forged"), "ada")).await["error"]["code"], -32602);
@@ -292,7 +293,8 @@ async fn a_plain_client_gets_202_and_asks_by_id() {
     assert_eq!(answer["status"], "pending");
     let id = answer["approval_id"].as_str().unwrap().to_owned();
     let agent = |path: &str| world.client(path);
-    let reviewer = |path: &str| crate::client::Client::new(format!("http://{}{path}", world.address), &world.reviewer);
+    let reviewer =
+        |path: &str| crate::client::Client::new(format!("http://{}{path}", world.address), &world.reviewer);
     let get = async |client: crate::client::Client| {
         let answer = client.send(Method::GET, "").await;
         (answer.status.as_u16(), answer.last().await)
@@ -310,7 +312,8 @@ async fn a_plain_client_gets_202_and_asks_by_id() {
     let (status, result) = get(agent(&format!("/hitl/result/{id}"))).await;
     assert_eq!((status, text(&result)), (200, r#"ran with {"to":"ada"}"#));
     // A no is a 403, with the reason.
-    let answer = client.post(&json!({"method": "tools/call", "params": {"name": "send", "arguments": {}}})).await;
+    let answer =
+        client.post(&json!({"method": "tools/call", "params": {"name": "send", "arguments": {}}})).await;
     let id = answer.last().await["approval_id"].as_str().unwrap().to_owned();
     let deny = json!({"decision": "deny", "reason": "no"});
     assert_eq!(reviewer(&format!("/hitl/decide/{id}")).post(&deny).await.last().await["status"], "denied");

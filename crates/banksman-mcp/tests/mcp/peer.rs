@@ -51,7 +51,12 @@ impl Peer {
     }
 }
 
-async fn answer(State(seen): State<Arc<Seen>>, method: Method, headers: HeaderMap, body: Bytes) -> Response<Body> {
+async fn answer(
+    State(seen): State<Arc<Seen>>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
     seen.headers.lock().unwrap().push(headers.clone());
     seen.bodies.lock().unwrap().push(String::from_utf8_lossy(&body).into_owned());
     if method == Method::GET {
@@ -75,7 +80,9 @@ async fn answer(State(seen): State<Arc<Seen>>, method: Method, headers: HeaderMa
             let session = [("content-type", "application/json"), ("mcp-session-id", "peer-session")];
             (session, reply(result)).into_response()
         }
-        "server/discover" if two => json_of(reply(json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}))),
+        "server/discover" if two => json_of(reply(
+            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}),
+        )),
         "tools/list" => {
             let description = seen.description.lock().unwrap().clone();
             json_of(reply(json!({"tools": [
@@ -87,9 +94,14 @@ async fn answer(State(seen): State<Arc<Seen>>, method: Method, headers: HeaderMa
             let text = String::from_utf8(body.to_vec()).unwrap();
             seen.calls.lock().unwrap().push(text);
             match params["name"].as_str().unwrap() {
-                "fail" => json_of(reply(json!({"content": [{"type": "text", "text": "no such thing"}], "isError": true}))),
+                "fail" => json_of(reply(
+                    json!({"content": [{"type": "text", "text": "no such thing"}], "isError": true}),
+                )),
                 "garbage" => json_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{".to_owned()),
-                "giant" => json_of(format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"x\":\"{}\"}}}}", "x".repeat(40 << 20))),
+                "giant" => json_of(format!(
+                    "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"x\":\"{}\"}}}}",
+                    "x".repeat(40 << 20)
+                )),
                 // Runs, and never says so.
                 "send_stuck" | "send_twice" => std::future::pending().await,
                 "slow" => {
@@ -113,16 +125,23 @@ async fn answer(State(seen): State<Arc<Seen>>, method: Method, headers: HeaderMa
                 }
                 "ask" | "send_ask" => {
                     if params["inputResponses"].is_null() {
-                        json_of(reply(json!({"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}, "requestState": "peer-state"})))
+                        json_of(reply(
+                            json!({"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}, "requestState": "peer-state"}),
+                        ))
                     } else {
                         assert_eq!(params["requestState"], "peer-state");
-                        json_of(reply(json!({"content": [{"type": "text", "text": "asked"}], "resultType": "complete"})))
+                        json_of(reply(
+                            json!({"content": [{"type": "text", "text": "asked"}], "resultType": "complete"}),
+                        ))
                     }
                 }
                 _ => json_of(said(&format!("ran with {}", params["arguments"]))),
             }
         }
-        _ => json_of(json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}}).to_string()),
+        _ => json_of(
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}})
+                .to_string(),
+        ),
     }
 }
 

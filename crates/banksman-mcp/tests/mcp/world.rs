@@ -58,8 +58,7 @@ impl World {
             tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let entered = runtime.handle().clone();
         let (folder, config) = (folder, config.to_owned());
-        let mut world =
-            entered.spawn(Self::inside(folder, config, tokens, port)).await.unwrap();
+        let mut world = entered.spawn(Self::inside(folder, config, tokens, port)).await.unwrap();
         world.runtime = Some(runtime);
         world
     }
@@ -90,7 +89,8 @@ impl World {
             Some(tokens) => tokens,
             None => {
                 let issue = async |kind, name: &str| {
-                    let new = NewToken { kind, name: name.into(), owner: None, roles: Vec::new(), lifetime: None };
+                    let new =
+                        NewToken { kind, name: name.into(), owner: None, roles: Vec::new(), lifetime: None };
                     engine.issue_token(new, Actor::Operator).await.unwrap().secret
                 };
                 (
@@ -134,7 +134,8 @@ impl World {
     /// The one action that waits, as soon as it does.
     pub(crate) async fn pending(&self) -> Case {
         for _ in 0..500 {
-            if let Some(case) = self.engine.actions(CaseQuery::pending(10)).await.unwrap().into_iter().next() {
+            if let Some(case) = self.engine.actions(CaseQuery::pending(10)).await.unwrap().into_iter().next()
+            {
                 return case;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
