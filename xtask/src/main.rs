@@ -2,6 +2,7 @@
 
 mod bench;
 mod check;
+mod packages;
 mod postgres;
 mod test;
 #[cfg(test)]

@@ -70,7 +70,16 @@ async fn answer(
         return StatusCode::ACCEPTED.into_response();
     };
     let two = message["params"]["_meta"].get("io.modelcontextprotocol/protocolVersion").is_some();
-    let reply = |result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+    let reply = |mut result: Value| {
+        if two && result.get("resultType").is_none() {
+            result["resultType"] = json!("complete");
+        }
+        if two && (result.get("tools").is_some() || result.get("supportedVersions").is_some()) {
+            result["ttlMs"] = json!(0);
+            result["cacheScope"] = json!("private");
+        }
+        json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+    };
     let said = |text: &str| reply(json!({"content": [{"type": "text", "text": text}]}));
     let json_of = |text: String| ([("content-type", "application/json")], text).into_response();
     let params = &message["params"];
@@ -81,7 +90,7 @@ async fn answer(
             (session, reply(result)).into_response()
         }
         "server/discover" if two => json_of(reply(
-            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "resultType": "complete"}),
+            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}),
         )),
         "tools/list" => {
             let description = seen.description.lock().unwrap().clone();
