@@ -8,6 +8,7 @@ mod encode;
 mod port;
 mod query;
 
+pub mod copy;
 pub mod postgres;
 pub mod sqlite;
 

@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
     approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, migrate, mode, modify, pending,
-    policy, rules, serve, show, token,
+    policy, rules, serve, show, store, token,
 };
 use crate::exit::HELP;
 
@@ -106,6 +106,9 @@ pub(crate) enum Command {
     /// Bring the database up to date, as every start does
     #[command(after_help = HELP)]
     Migrate(migrate::Args),
+    /// Move the data to a PostgreSQL that several nodes share
+    #[command(after_help = HELP)]
+    Store(store::Args),
     /// Check an installation and say what to mend
     #[command(after_help = HELP)]
     Doctor(doctor::Args),

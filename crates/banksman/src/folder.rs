@@ -9,8 +9,8 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use banksman_engine::{Engine, EngineConfig, Signer, SystemClock};
 use banksman_policy::{DEFAULT_POLICY, Policy, Source};
-use banksman_store::Store;
 use banksman_store::sqlite::SqliteStore;
+use banksman_store::{Store, StoreError};
 
 use crate::exit::{Exit, stop};
 
@@ -36,7 +36,9 @@ impl Folder {
 
     /// A folder that a server has already made.
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
-        if !path.join("banksman.db").exists() {
+        let folder = Self::at(path);
+        folder.must_not_have_moved()?;
+        if !folder.database().exists() {
             return Err(stop(
                 Exit::NotFound,
                 format!(
@@ -45,7 +47,7 @@ impl Folder {
                 ),
             ));
         }
-        Ok(Self { path: path.to_owned() })
+        Ok(folder)
     }
 
     /// The folder at a place, whatever is there: for those whose data is elsewhere.
@@ -59,6 +61,51 @@ impl Folder {
 
     pub(crate) fn database(&self) -> PathBuf {
         self.path.join("banksman.db")
+    }
+
+    /// What the database is called once its content lives elsewhere.
+    pub(crate) fn retired_database(&self) -> PathBuf {
+        self.path.join("banksman.db.moved")
+    }
+
+    /// Puts the database away, so that no server works on the old copy of what others work on now.
+    pub(crate) fn retire_database(&self) -> anyhow::Result<()> {
+        fs::rename(self.database(), self.retired_database())
+            .and_then(|()| File::open(&self.path)?.sync_all())
+            .with_context(|| {
+                format!(
+                    "everything was copied, but {} cannot be renamed: do it yourself",
+                    self.database().display()
+                )
+            })
+    }
+
+    /// Writes the database as it is at this moment to a new file that only its owner can read.
+    pub(crate) fn back_up(&self, file: &Path) -> anyhow::Result<()> {
+        let made = private()
+            .create_new(true)
+            .open(file)
+            .with_context(|| format!("cannot make {}", file.display()))?;
+        banksman_store::sqlite::back_up(&self.database(), file)
+            .and_then(|()| made.sync_all().map_err(|error| StoreError::Failed(error.to_string())))
+            .inspect_err(|_| {
+                // Half a backup is worse than none.
+                let _ = fs::remove_file(file);
+            })
+            .with_context(|| format!("cannot write {}", file.display()))
+    }
+
+    fn must_not_have_moved(&self) -> anyhow::Result<()> {
+        if self.retired_database().exists() && !self.database().exists() {
+            return Err(stop(
+                Exit::Usage,
+                format!(
+                    "what was in {} was moved to PostgreSQL: say where with --database or BANKSMAN_DATABASE",
+                    self.path.display()
+                ),
+            ));
+        }
+        Ok(())
     }
 
     pub(crate) fn key(&self) -> PathBuf {
@@ -127,6 +174,7 @@ impl Folder {
 
     /// The database in this folder.
     pub(crate) fn store(&self) -> anyhow::Result<Arc<SqliteStore>> {
+        self.must_not_have_moved()?;
         let path = self.database();
         if !path.exists() {
             // SQLite would make the file readable to everyone that the umask allows.

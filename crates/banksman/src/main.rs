@@ -17,6 +17,7 @@ mod triage;
 mod display;
 mod people;
 mod pretty;
+mod progress;
 mod sheet;
 mod snippet;
 mod span;

@@ -1,7 +1,8 @@
 //! Looking a database over, without changing it.
 
+use super::address::Address;
 use super::rows::count;
-use super::session::{Session, configure, failed};
+use super::session::{Session, failed};
 use crate::{Findings, StoreError};
 
 /// Checks the database at `postgres://...`, beside running servers or without them.
@@ -9,7 +10,7 @@ use crate::{Findings, StoreError};
 /// # Errors
 /// If it cannot be reached, or has no tables of ours.
 pub async fn examine(url: &str) -> Result<Findings, StoreError> {
-    let session = Session::connect(&configure(url)?).await?;
+    let session = Session::connect(&Address::read(url)?).await?;
     let number = async |sql: &str| {
         let row = session.client.query_one(sql, &[]).await.map_err(failed)?;
         count(&row, 0)

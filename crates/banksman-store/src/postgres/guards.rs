@@ -89,7 +89,7 @@ impl Known {
             return Some(if self.has_moved(row) { Conflict::CaseMoved(id) } else { Conflict::TooLate(id) });
         }
         if let Some(key) = &commit.idempotency
-            && let Some((request, action)) = self.used_keys.get(&keys::idempotency(key))
+            && let Some((request, action)) = self.used_keys.get(&keys::idempotency_of(key))
         {
             return Some(Conflict::IdempotencyKeyUsed { request: *request, action: *action });
         }
@@ -152,7 +152,7 @@ impl Known {
         self.gave_back |= commit.advanced.iter().any(gives_back);
         self.charged.extend(commit.charges.iter().map(|charge| charge.meter));
         if let Some(key) = &commit.idempotency {
-            self.used_keys.insert(keys::idempotency(key), (key.request, key.action));
+            self.used_keys.insert(keys::idempotency_of(key), (key.request, key.action));
         }
         if !commit.control.is_empty() {
             self.epoch += 1;

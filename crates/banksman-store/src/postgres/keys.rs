@@ -6,7 +6,7 @@ use crate::IdempotencyKey;
 use crate::encode::CaseRow;
 
 /// What two proposals share if the second joins the first.
-pub(super) fn join(agent: &str, digest: Digest) -> Digest {
+pub(crate) fn join(agent: &str, digest: Digest) -> Digest {
     pair(agent.as_bytes(), digest.as_bytes())
 }
 
@@ -15,8 +15,12 @@ pub(super) fn join_of(row: &CaseRow) -> Option<Digest> {
     row.case.state.is_joinable().then(|| join(&row.case.agent, row.case.submission.digest))
 }
 
-pub(super) fn idempotency(key: &IdempotencyKey) -> Digest {
-    pair(key.agent.as_bytes(), key.key.as_bytes())
+pub(super) fn idempotency_of(key: &IdempotencyKey) -> Digest {
+    idempotency(&key.agent, &key.key)
+}
+
+pub(crate) fn idempotency(agent: &str, key: &str) -> Digest {
+    pair(agent.as_bytes(), key.as_bytes())
 }
 
 /// The digest of the first has a fixed length, so that no two pairs run into each other.

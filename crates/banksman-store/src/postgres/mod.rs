@@ -1,10 +1,11 @@
 //! PostgreSQL, for many nodes: each has one writer that groups commits, and readers beside it.
 
+mod address;
 mod clock;
 mod control;
 mod examine;
 mod guards;
-mod keys;
+pub(crate) mod keys;
 mod lists;
 mod meters;
 mod news;
@@ -12,6 +13,7 @@ mod readers;
 mod rows;
 mod schema;
 mod session;
+mod target;
 mod wanted;
 mod writer;
 mod writes;
@@ -22,14 +24,17 @@ use std::time::Duration;
 use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Mode, Timestamp};
 use tokio::sync::mpsc;
-use tokio_postgres::{Config, Row};
+use tokio_postgres::Row;
 
 pub use self::examine::examine;
+pub(crate) use self::session::failed;
+pub(crate) use self::target::Target;
 
+use self::address::Address;
 use self::news::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
-use self::session::{Session, configure};
+use self::session::Session;
 use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::{
@@ -39,7 +44,7 @@ use crate::{
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
 pub struct PostgresStore {
-    config: Config,
+    address: Address,
     writer: Writer,
     readers: Readers,
     own: Arc<Own>,
@@ -52,12 +57,12 @@ impl PostgresStore {
     /// If the address cannot be read, the database cannot be reached or written, or it is of a newer version than
     /// this program.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let config = configure(url)?;
-        let mut session = Session::connect(&config).await?;
+        let address = Address::read(url)?;
+        let mut session = Session::connect(&address).await?;
         schema::migrate(&mut session.client).await?;
         let own = Arc::<Own>::default();
-        let writer = Writer::start(config.clone(), session, Arc::clone(&own));
-        Ok(Self { writer, readers: Readers::new(config.clone()), config, own })
+        let writer = Writer::start(address.clone(), session, Arc::clone(&own));
+        Ok(Self { writer, readers: Readers::new(address.clone()), address, own })
     }
 
     async fn one_row(&self, sql: &str) -> Result<Row, StoreError> {
@@ -195,6 +200,6 @@ impl Store for PostgresStore {
     }
 
     fn follow(&self, after: u64) -> Option<mpsc::Receiver<News>> {
-        Some(news::follow(self.config.clone(), Arc::clone(&self.own), after))
+        Some(news::follow(self.address.clone(), Arc::clone(&self.own), after))
     }
 }

@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use banksman_core::Timestamp;
 use tokio::sync::{Notify, mpsc};
-use tokio_postgres::Config;
 
+use super::address::Address;
 use super::rows::{action_id, count, get, int};
 use super::session::{Session, failed, told, within};
 use crate::{News, NewsOf, StoreError};
@@ -61,12 +61,12 @@ impl Own {
 
 /// Follows the log behind a place in it, until nobody listens any more. Through every loss of the connection: what was
 /// missed is read afterwards.
-pub(super) fn follow(config: Config, own: Arc<Own>, after: u64) -> mpsc::Receiver<News> {
+pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Receiver<News> {
     let (sender, receiver) = mpsc::channel(AHEAD);
     tokio::spawn(async move {
         let mut place = after;
         while !sender.is_closed() {
-            if let Err(error) = listen(&config, &own, &mut place, &sender).await {
+            if let Err(error) = listen(&address, &own, &mut place, &sender).await {
                 tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
                 tokio::time::sleep(LOOK).await;
             }
@@ -76,13 +76,13 @@ pub(super) fn follow(config: Config, own: Arc<Own>, after: u64) -> mpsc::Receive
 }
 
 async fn listen(
-    config: &Config,
+    address: &Address,
     own: &Own,
     place: &mut u64,
     sender: &mpsc::Sender<News>,
 ) -> Result<(), StoreError> {
     let heard = Arc::new(Notify::new());
-    let session = Session::connect_and_hear(config, Some(Arc::clone(&heard))).await?;
+    let session = Session::connect_and_hear(address, Some(Arc::clone(&heard))).await?;
     // Listen before looking: what is committed in between is seen by one or the other.
     if let Err(error) = session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
         tracing::warn!(error = told(&error), "the database knows no LISTEN; looking every second instead");

@@ -5,8 +5,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
-use tokio_postgres::{Config, Row};
+use tokio_postgres::Row;
 
+use super::address::Address;
 use super::session::{Params, Session, failed, within};
 use crate::StoreError;
 
@@ -20,7 +21,7 @@ const READ: Duration = Duration::from_secs(12);
 const PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) struct Readers {
-    config: Config,
+    address: Address,
     slots: Vec<Mutex<Slot>>,
     next: AtomicUsize,
 }
@@ -32,9 +33,9 @@ struct Slot {
 }
 
 impl Readers {
-    pub(super) fn new(config: Config) -> Self {
+    pub(super) fn new(address: Address) -> Self {
         let slots = (0..CONNECTIONS).map(|_| Mutex::default()).collect();
-        Self { config, slots, next: AtomicUsize::new(0) }
+        Self { address, slots, next: AtomicUsize::new(0) }
     }
 
     /// Runs one statement, which sees one moment of the database.
@@ -67,7 +68,7 @@ impl Readers {
             tracing::debug!(?since, "the database was just found unreachable");
             return Err(error.clone());
         }
-        match Session::connect(&self.config).await {
+        match Session::connect(&self.address).await {
             Ok(session) => {
                 let session = Arc::new(session);
                 *slot = Slot { session: Some(Arc::clone(&session)), failed: None };

@@ -5,20 +5,13 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::Notify;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, Config, NoTls, Row, Statement};
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
 
+use super::address::{Address, CONNECT, UNACKNOWLEDGED};
 use crate::StoreError;
-
-/// How long making a connection may take.
-const CONNECT: Duration = Duration::from_secs(5);
-
-/// How long bytes may stay unacknowledged before a connection counts as lost.
-const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
-
-/// After so much silence the other side is asked whether it is still there.
-const SILENCE: Duration = Duration::from_secs(10);
 
 /// What every session is told first.
 ///
@@ -45,47 +38,21 @@ pub(super) struct Session {
     prepared: Mutex<HashMap<String, Statement>>,
 }
 
-/// Reads `postgres://...`.
-pub(super) fn configure(url: &str) -> Result<Config, StoreError> {
-    let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
-        // Not the URL itself: there is a password in it.
-        StoreError::Failed(format!("the address of the database cannot be read: {}", told(&error)))
-    })?;
-    if config.get_connect_timeout().is_none() {
-        config.connect_timeout(CONNECT);
-    }
-    if config.get_application_name().is_none() {
-        config.application_name("banksman");
-    }
-    config.tcp_user_timeout(UNACKNOWLEDGED).keepalives_idle(SILENCE);
-    Ok(config)
-}
-
 impl Session {
-    pub(super) async fn connect(config: &Config) -> Result<Self, StoreError> {
-        Self::connect_and_hear(config, None).await
+    pub(super) async fn connect(address: &Address) -> Result<Self, StoreError> {
+        Self::connect_and_hear(address, None).await
     }
 
     /// The same; what the database notifies us of is passed on.
     pub(super) async fn connect_and_hear(
-        config: &Config,
+        address: &Address,
         heard: Option<Arc<Notify>>,
     ) -> Result<Self, StoreError> {
         let connecting = async {
-            let (client, mut connection) = config.connect(NoTls).await.map_err(failed)?;
-            // It ends when the client is dropped or the connection is lost.
-            tokio::spawn(async move {
-                while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
-                    match (message, &heard) {
-                        (Ok(AsyncMessage::Notification(_)), Some(heard)) => heard.notify_one(),
-                        (Ok(_), _) => {}
-                        (Err(error), _) => {
-                            tracing::warn!(error = told(&error), "a connection to the database ended");
-                            return;
-                        }
-                    }
-                }
-            });
+            let client = match &address.tls {
+                Some(tls) => attended(address.config.connect(tls.clone()).await, heard)?,
+                None => attended(address.config.connect(NoTls).await, heard)?,
+            };
             client.batch_execute(SETTINGS).await.map_err(failed)?;
             Ok(client)
         };
@@ -122,6 +89,27 @@ impl Session {
     }
 }
 
+/// A connection whose messages somebody listens to, until its client is dropped or the connection is lost.
+fn attended<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
+    connected: Result<(Client, Connection<Socket, T>), tokio_postgres::Error>,
+    heard: Option<Arc<Notify>>,
+) -> Result<Client, StoreError> {
+    let (client, mut connection) = connected.map_err(failed)?;
+    tokio::spawn(async move {
+        while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
+            match (message, &heard) {
+                (Ok(AsyncMessage::Notification(_)), Some(heard)) => heard.notify_one(),
+                (Ok(_), _) => {}
+                (Err(error), _) => {
+                    tracing::warn!(error = told(&error), "a connection to the database ended");
+                    return;
+                }
+            }
+        }
+    });
+    Ok(client)
+}
+
 /// Ends what takes too long. A connection on which that happened is not to be used again.
 pub(super) async fn within<T>(
     limit: Duration,
@@ -133,7 +121,7 @@ pub(super) async fn within<T>(
     }
 }
 
-pub(super) fn failed(error: tokio_postgres::Error) -> StoreError {
+pub(crate) fn failed(error: tokio_postgres::Error) -> StoreError {
     StoreError::Failed(told(&error))
 }
 

@@ -36,7 +36,7 @@ impl<'a> Wanted<'a> {
                 joins.extend(keys::join_of(row));
             }
             actions.extend(commit.advanced.iter().map(|row| row.case.id));
-            used_keys.extend(commit.idempotency.as_ref().map(keys::idempotency));
+            used_keys.extend(commit.idempotency.as_ref().map(keys::idempotency_of));
             let first = queries.len();
             queries.extend(commit.readings.iter().map(|reading| &reading.query));
             answers.push(first..queries.len());

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::{mpsc, oneshot};
-use tokio_postgres::Config;
 
+use super::address::Address;
 use super::clock;
 use super::guards::{Judgement, Known};
 use super::news::Own;
@@ -41,9 +41,9 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(config: Config, session: Session, own: Arc<Own>) -> Self {
+    pub(super) fn start(address: Address, session: Session, own: Arc<Own>) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(run(Desk { config, session: Some(session), tools: None, closed: None, own }, inbox));
+        tokio::spawn(run(Desk { address, session: Some(session), tools: None, closed: None, own }, inbox));
         Self { jobs }
     }
 
@@ -57,7 +57,7 @@ impl Writer {
 
 /// What the writer works with.
 struct Desk {
-    config: Config,
+    address: Address,
     session: Option<Session>,
     /// Prepared for the session.
     tools: Option<(Looks, Pens)>,
@@ -187,7 +187,7 @@ impl Desk {
         if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
             self.tools = None;
             self.session = None;
-            self.session = Some(Session::connect(&self.config).await?);
+            self.session = Some(Session::connect(&self.address).await?);
         }
         if let (Some(session), None) = (&self.session, &self.tools) {
             let preparing = async { Ok((Looks::prepare(session).await?, Pens::prepare(session).await?)) };

@@ -251,7 +251,7 @@ fn requests<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encod
         accepted.iter().filter_map(|commit| commit.idempotency.as_ref()).collect();
     if !used.is_empty() {
         let columns = vec![
-            column(&used, |key| keys::idempotency(key).as_bytes().to_vec()),
+            column(&used, |key| keys::idempotency_of(key).as_bytes().to_vec()),
             column(&used, |key| key.agent.as_str()),
             column(&used, |key| key.key.as_str()),
             column(&used, |key| key.request.as_bytes().as_slice()),

@@ -1,4 +1,4 @@
-//! Looking a database file over, without changing it.
+//! Looking a database file over, or writing it out, without changing it.
 
 use std::path::Path;
 
@@ -24,4 +24,17 @@ pub fn examine(path: &Path) -> Result<Findings, StoreError> {
         actions: number("SELECT count(*) FROM actions")?,
         events: number("SELECT count(*) FROM audit")?,
     })
+}
+
+/// Writes what a database file holds at this moment into another, which does not exist or is empty, beside a running
+/// server or without one.
+///
+/// # Errors
+/// If either cannot be used.
+pub fn back_up(path: &Path, into: &Path) -> Result<(), StoreError> {
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
+    connection.busy_timeout(super::BUSY_TIMEOUT).map_err(failed)?;
+    let into = into.to_str().ok_or_else(|| StoreError::Failed("the file's name is not UTF-8".into()))?;
+    connection.execute("VACUUM INTO ?1", [into]).map_err(failed)?;
+    Ok(())
 }

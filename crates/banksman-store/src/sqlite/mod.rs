@@ -1,6 +1,7 @@
 //! SQLite, for one machine: WAL, `synchronous=FULL`, one writer thread that groups commits, readers beside it.
 
 mod apply;
+mod checkpoint;
 mod control;
 mod examine;
 mod meters;
@@ -20,9 +21,11 @@ use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-pub use self::examine::examine;
+pub use self::examine::{back_up, examine};
 
-use self::writer::{Writer, failed};
+pub(crate) use self::writer::failed;
+
+use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
@@ -66,15 +69,15 @@ impl SqliteStore {
         path: &Path,
         clock: impl Fn() -> Timestamp + Send + 'static,
     ) -> Result<Self, StoreError> {
-        let mut connection = Connection::open(path).map_err(failed)?;
+        let gathering = banksman_wal::vfs().map_err(failed)?;
+        let mut connection =
+            Connection::open_with_flags_and_vfs(path, OpenFlags::default(), gathering).map_err(failed)?;
         configure(&connection).map_err(failed)?;
         // FULL: the log is on the disk before a commit is answered. Nothing that was acknowledged is lost.
         connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-        // A checkpoint in the middle of the traffic costs more fsyncs than it is worth at the default of 4 MB.
-        connection.pragma_update(None, "wal_autocheckpoint", 4000).map_err(failed)?;
         schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
         let readers = Arc::new(Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()) });
-        Ok(Self { writer: Writer::start(connection, Box::new(clock))?, readers })
+        Ok(Self { writer: Writer::start(connection, path, Box::new(clock))?, readers })
     }
 
     /// Runs a read on a thread where blocking is allowed.
@@ -85,6 +88,16 @@ impl SqliteStore {
         let readers = Arc::clone(&self.readers);
         tokio::task::spawn_blocking(move || readers.with(query)).await.map_err(|_| StoreError::Closed)?
     }
+}
+
+/// A file to read from while nobody can write to it, with its schema up to date.
+pub(crate) fn open_for_copying(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    configure(&connection).map_err(failed)?;
+    schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
+    connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
+    Ok(connection)
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {

@@ -1,5 +1,6 @@
 //! The one thread that writes, and groups what comes in at the same time into one fsync.
 
+use std::path::Path;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -8,6 +9,7 @@ use rusqlite::Connection;
 use tokio::sync::oneshot;
 
 use super::apply::{ApplyError, Totals, apply};
+use super::checkpoint::Checkpoints;
 use crate::encode::EncodedCommit;
 use crate::{CommitError, Committed, StoreError};
 
@@ -34,13 +36,18 @@ pub(super) struct Writer {
 
 impl Writer {
     /// Starts the thread with a connection of its own.
-    pub(super) fn start(connection: Connection, clock: StoreClock) -> Result<Self, StoreError> {
+    pub(super) fn start(
+        mut connection: Connection,
+        path: &Path,
+        clock: StoreClock,
+    ) -> Result<Self, StoreError> {
+        let checkpoints = Checkpoints::take_over(&mut connection, path)?;
         connection.set_prepared_statement_cache_capacity(64);
         let totals = Totals::load(&connection).map_err(failed)?;
         let (jobs, inbox) = channel();
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || run(&connection, totals, &clock, &inbox))
+            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox))
             .map_err(|error| StoreError::Failed(error.to_string()))?;
         Ok(Self { jobs: Some(jobs), thread: Some(thread) })
     }
@@ -65,7 +72,13 @@ impl Drop for Writer {
     }
 }
 
-fn run(connection: &Connection, mut totals: Totals, clock: &StoreClock, inbox: &Receiver<Job>) {
+fn run(
+    connection: &Connection,
+    mut totals: Totals,
+    mut checkpoints: Checkpoints,
+    clock: &StoreClock,
+    inbox: &Receiver<Job>,
+) {
     let mut group = Vec::with_capacity(GROUP);
     while let Ok(first) = inbox.recv() {
         group.push(first);
@@ -97,7 +110,9 @@ fn run(connection: &Connection, mut totals: Totals, clock: &StoreClock, inbox: &
             let Job { commit, answer: waiting } = job;
             let _ = waiting.send((answer, commit));
         }
+        checkpoints.turn(connection);
     }
+    drop(checkpoints);
     // A clean end leaves everything in the main file; if this fails, the log is read at the next start.
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
 }
@@ -140,6 +155,6 @@ fn try_commit_group(
     Ok(outcomes.into_iter().map(|outcome| outcome.map(|()| committed)).collect())
 }
 
-pub(super) fn failed(error: rusqlite::Error) -> StoreError {
+pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
     StoreError::Failed(error.to_string())
 }

@@ -5,6 +5,7 @@
 mod million;
 mod nodes;
 mod postgres;
+mod tls;
 
 mod sqlite {
     use std::sync::Arc;

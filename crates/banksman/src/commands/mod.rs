@@ -29,6 +29,7 @@ pub(crate) mod mode;
 pub(crate) mod audit;
 pub(crate) mod doctor;
 pub(crate) mod migrate;
+pub(crate) mod store;
 pub(crate) mod token;
 
 /// Runs a command; an error is reported, and given its exit code, by [`crate::exit::report`].
@@ -51,6 +52,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Audit(args) => audit::run(&args, context),
         Command::Token(args) => token::run(&args, context),
         Command::Migrate(args) => migrate::run(&args, context),
+        Command::Store(args) => store::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
     }
 }

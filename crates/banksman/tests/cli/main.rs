@@ -7,6 +7,7 @@
     reason = "a test that cannot go on stops; helpers here are test code too"
 )]
 
+mod backup;
 mod chance;
 mod installation;
 mod policy;
@@ -24,5 +25,6 @@ mod people;
 mod refunds;
 mod server;
 mod stopping;
+mod store_copy;
 mod token;
 mod triage;

@@ -96,7 +96,8 @@ fn on_a_full_disk(file: &File) -> SqliteStore {
     connection.pragma_update(None, "synchronous", "FULL").unwrap();
     connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
     let readers = Arc::new(Readers { path: file.path(), idle: Mutex::new(Vec::new()) });
-    SqliteStore { writer: Writer::start(connection, Box::new(Timestamp::default)).unwrap(), readers }
+    let writer = Writer::start(connection, &file.path(), Box::new(Timestamp::default)).unwrap();
+    SqliteStore { writer, readers }
 }
 
 fn large(number: u64) -> Commit {

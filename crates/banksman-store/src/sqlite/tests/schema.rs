@@ -2,7 +2,7 @@
 
 use rusqlite::Connection;
 
-use super::{File, id, opening, proposed};
+use super::{File, advancing, approved, id, opening, proposed};
 use crate::sqlite::SqliteStore;
 use crate::sqlite::schema::MIGRATIONS;
 use crate::{Store, StoreError};
@@ -45,6 +45,48 @@ fn a_fresh_schema_equals_all_migrations_one_by_one() {
         drop(file.store());
         assert_eq!(dump(&file.connect()), expected, "from schema {found}");
         assert_eq!(schema_number(&file.connect()), MIGRATIONS.len());
+    }
+}
+
+/// The columns of a table, and the tables, that a database has.
+fn columns(connection: &Connection, of: &str) -> Vec<String> {
+    let mut statement = connection.prepare("SELECT name FROM pragma_table_info(?1)").unwrap();
+    statement.query_map([of], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+fn tables(connection: &Connection) -> Vec<String> {
+    let mut statement = connection
+        .prepare("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'")
+        .unwrap();
+    statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
+}
+
+#[tokio::test]
+async fn what_was_pending_before_an_upgrade_is_decided_after_it() {
+    let new = File::new();
+    let store = new.store();
+    store.commit(opening(proposed(1, banksman_core::Tier::Approve))).await.unwrap();
+    drop(store);
+    for found in 1..MIGRATIONS.len() {
+        // A database of an earlier version, with what that version would have written.
+        let file = File::new();
+        let old = file.connect();
+        for migration in &MIGRATIONS[..found] {
+            old.execute_batch(migration).unwrap();
+        }
+        old.pragma_update(None, "user_version", found).unwrap();
+        old.execute("ATTACH ?1 AS new", [new.path().to_str().unwrap()]).unwrap();
+        for table in tables(&old) {
+            let known = columns(&old, &table).join(", ");
+            old.execute(&format!("REPLACE INTO {table} ({known}) SELECT {known} FROM new.{table}"), [])
+                .unwrap();
+        }
+        drop(old);
+        let store = file.store();
+        let case = store.case(id(1)).await.unwrap().expect("it is still there");
+        assert_eq!(store.pending_count().await.unwrap(), 1, "from schema {found}");
+        store.commit(advancing(approved(&case))).await.unwrap();
+        assert_eq!(store.pending_count().await.unwrap(), 0, "from schema {found}");
     }
 }
 

@@ -1,6 +1,5 @@
 //! `banksman policy replay`: a changed policy against what the server has recorded.
 
-use std::io::{IsTerminal, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -13,6 +12,7 @@ use crate::context::Context;
 use crate::display::Tone;
 use crate::exit::{Exit, stop};
 use crate::folder::read_policy;
+use crate::progress::Progress;
 use crate::span::{When, to_the_second};
 use crate::table::{Cell, Column, Table, TooWide};
 
@@ -90,19 +90,19 @@ fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Don
         limit: Some(PAGE),
         ..ActionsQuery::default()
     };
+    let mut progress = Progress::new();
     loop {
         let page = client.actions(&query)?;
         for view in page.items.iter().filter(|view| since.is_none_or(|since| view.created_at >= since)) {
             redacted += u64::from(is_redacted(view));
             replay.add(again.judge(view));
         }
-        progress(replay.total());
+        progress.count(replay.total(), "actions judged again");
         match page.next_cursor {
             Some(cursor) => query.cursor = Some(cursor),
             None => break,
         }
     }
-    clear_progress();
     Ok(Done { replay, redacted })
 }
 
@@ -183,21 +183,6 @@ fn human(view: &ActionView) -> Option<HumanAnswer> {
         Decision::Deny | Decision::Respond => false,
     };
     Some(HumanAnswer { by: last.by.clone(), approved })
-}
-
-/// Tells a person who waits how far it is; programs and files are not told.
-fn progress(done: u64) {
-    let mut out = std::io::stderr();
-    if out.is_terminal() && done > 0 {
-        let _ = write!(out, "\r{done} actions judged again ...");
-    }
-}
-
-fn clear_progress() {
-    let mut out = std::io::stderr();
-    if out.is_terminal() {
-        let _ = write!(out, "\r\u{1b}[K");
-    }
 }
 
 fn json(replay: &Replay, redacted: u64) -> serde_json::Value {

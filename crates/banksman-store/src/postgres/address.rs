@@ -1,0 +1,222 @@
+//! Where the database is, and whether the line to it is encrypted.
+//!
+//! What leaves the machine is encrypted and the other side's certificate is verified, unless the address says
+//! otherwise. There is no mode in between: encryption without knowing with whom, or with a way back to none, protects
+//! from nobody who can stand in the middle.
+
+use std::net::IpAddr;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use percent_encoding::percent_decode_str;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::session::told;
+use crate::StoreError;
+
+/// How long making a connection may take.
+pub(super) const CONNECT: Duration = Duration::from_secs(5);
+
+/// How long bytes may stay unacknowledged before a connection counts as lost.
+pub(super) const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+
+/// After so much silence the other side is asked whether it is still there.
+const SILENCE: Duration = Duration::from_secs(10);
+
+/// An address that was read and found good.
+#[derive(Clone)]
+pub(super) struct Address {
+    pub(super) config: Config,
+    /// With what the line is encrypted, if it is.
+    pub(super) tls: Option<MakeRustlsConnect>,
+}
+
+/// What an address says about encryption.
+#[derive(Default)]
+struct Wanted {
+    mode: Option<String>,
+    roots: Option<PathBuf>,
+    certificate: Option<PathBuf>,
+    key: Option<PathBuf>,
+}
+
+impl Address {
+    /// Reads `postgres://user@host/database?sslmode=...&sslrootcert=...&sslcert=...&sslkey=...`.
+    pub(super) fn read(url: &str) -> Result<Self, StoreError> {
+        let (url, wanted) = Wanted::take_from(url)?;
+        let mut config: Config = url.parse().map_err(|error: tokio_postgres::Error| {
+            // Not the URL itself: there is a password in it.
+            StoreError::Failed(format!("the address of the database cannot be read: {}", told(&error)))
+        })?;
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(CONNECT);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("banksman");
+        }
+        config.tcp_user_timeout(UNACKNOWLEDGED).keepalives_idle(SILENCE);
+        let tls = if wanted.encrypted(&config)? {
+            config.ssl_mode(SslMode::Require);
+            Some(MakeRustlsConnect::new(wanted.client()?))
+        } else {
+            config.ssl_mode(SslMode::Disable);
+            None
+        };
+        Ok(Self { config, tls })
+    }
+}
+
+impl Wanted {
+    /// Takes out what is ours to understand; the rest is for the client library.
+    fn take_from(url: &str) -> Result<(String, Self), StoreError> {
+        let mut wanted = Self::default();
+        let Some((place, query)) = url.split_once('?') else {
+            return Ok((url.to_owned(), wanted));
+        };
+        let mut others = Vec::new();
+        for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let value = percent_decode_str(value).decode_utf8().map_err(|_| {
+                StoreError::Failed(format!("the address of the database cannot be read: {name} is not UTF-8"))
+            })?;
+            match name {
+                "sslmode" => wanted.mode = Some(value.into_owned()),
+                "sslrootcert" => wanted.roots = Some(value.as_ref().into()),
+                "sslcert" => wanted.certificate = Some(value.as_ref().into()),
+                "sslkey" => wanted.key = Some(value.as_ref().into()),
+                _ => others.push(pair),
+            }
+        }
+        let url = if others.is_empty() { place.to_owned() } else { format!("{place}?{}", others.join("&")) };
+        Ok((url, wanted))
+    }
+
+    fn encrypted(&self, config: &Config) -> Result<bool, StoreError> {
+        match self.mode.as_deref() {
+            None => Ok(self.roots.is_some() || self.certificate.is_some() || !stays_on_this_machine(config)),
+            Some("disable") => Ok(false),
+            Some("require" | "verify-ca" | "verify-full") => Ok(true),
+            Some(other) => Err(StoreError::Failed(format!(
+                "sslmode={other} does not say whether the line to the database is safe; say sslmode=verify-full, or \
+                 sslmode=disable for a line that is safe by other means"
+            ))),
+        }
+    }
+
+    fn client(&self) -> Result<ClientConfig, StoreError> {
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let builder = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| StoreError::Failed(error.to_string()))?
+            .with_root_certificates(self.roots()?);
+        match (&self.certificate, &self.key) {
+            (None, None) => Ok(builder.with_no_client_auth()),
+            (Some(certificate), Some(key)) => {
+                let chain = certificates(certificate)?;
+                let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| unreadable(key, &error))?;
+                builder.with_client_auth_cert(chain, secret).map_err(|error| unreadable(certificate, &error))
+            }
+            _ => Err(StoreError::Failed("sslcert and sslkey are given together or not at all".into())),
+        }
+    }
+
+    /// Whom we believe: the certificates of the file, or those that this machine believes.
+    fn roots(&self) -> Result<RootCertStore, StoreError> {
+        let mut roots = RootCertStore::empty();
+        let Some(path) = &self.roots else {
+            roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+            return Ok(roots);
+        };
+        for certificate in certificates(path)? {
+            roots.add(certificate).map_err(|error| unreadable(path, &error))?;
+        }
+        Ok(roots)
+    }
+}
+
+/// The certificates of a PEM file, of which there must be one.
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, StoreError> {
+    let read = CertificateDer::pem_file_iter(path).and_then(Iterator::collect::<Result<Vec<_>, _>>);
+    match read {
+        Ok(found) if found.is_empty() => Err(unreadable(path, &"there is no certificate in it")),
+        Ok(found) => Ok(found),
+        Err(error) => Err(unreadable(path, &error)),
+    }
+}
+
+fn unreadable(path: &Path, error: &dyn std::fmt::Display) -> StoreError {
+    StoreError::Failed(format!("{} cannot be used for the line to the database: {error}", path.display()))
+}
+
+fn stays_on_this_machine(config: &Config) -> bool {
+    let local = |host: &Host| match host {
+        Host::Unix(_) => true,
+        Host::Tcp(name) => {
+            name == "localhost" || name.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
+        }
+    };
+    // An address that is given beside a name is where the connection goes.
+    let addresses = config.get_hostaddrs();
+    if addresses.is_empty() {
+        config.get_hosts().iter().all(local)
+    } else {
+        addresses.iter().all(IpAddr::is_loopback)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Address;
+
+    fn encrypted(url: &str) -> bool {
+        Address::read(url).unwrap().tls.is_some()
+    }
+
+    fn refusal(url: &str) -> String {
+        Address::read(url).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn what_leaves_the_machine_is_encrypted_unless_said_otherwise() {
+        assert!(encrypted("postgres://u@db.internal/b"));
+        assert!(encrypted("postgres://u@10.0.0.7/b"));
+        assert!(encrypted("postgres://u@localhost,db.internal/b"));
+        assert!(encrypted("postgres://u@localhost/b?hostaddr=10.0.0.7"));
+        assert!(!encrypted("postgres://u@db.internal/b?sslmode=disable"));
+        for local in ["localhost", "127.0.0.1", "[::1]", "%2Frun%2Fpostgresql"] {
+            assert!(!encrypted(&format!("postgres://u@{local}/b")), "{local}");
+            assert!(
+                encrypted(&format!("postgres://u@{local}/b?sslmode=require&application_name=x")),
+                "{local}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_half_safe_is_refused_in_words() {
+        for mode in ["prefer", "allow", "", "Disable"] {
+            let told = refusal(&format!("postgres://u:geheim@db.internal/b?sslmode={mode}"));
+            assert!(told.contains("sslmode=verify-full"), "{told}");
+            assert!(!told.contains("geheim"), "{told}");
+        }
+        let told = refusal("postgres://u@db.internal/b?sslcert=/nowhere/c.pem");
+        assert!(told.contains("sslkey"), "{told}");
+        let told = refusal("postgres://u@db.internal/b?sslrootcert=%2Fnowhere%2Froot.pem");
+        assert!(told.contains("/nowhere/root.pem"), "{told}");
+        let told = refusal("postgres://u:geheim@db.internal/b?sslmoode=disable");
+        assert!(told.contains("sslmoode") && !told.contains("geheim"), "{told}");
+    }
+
+    #[test]
+    fn an_empty_file_of_certificates_is_not_a_root() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let told = refusal(&format!("postgres://u@db.internal/b?sslrootcert={}", file.path().display()));
+        assert!(told.contains("no certificate"), "{told}");
+    }
+}
