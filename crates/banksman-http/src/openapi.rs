@@ -244,16 +244,14 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
                 .schema(Some(id_schema(path))),
         );
     }
-    for name in ["upstream", "resource"] {
-        if path.contains(&format!("{{{name}}}")) || path.contains(&format!("{{*{name}}}")) {
-            described = described.parameter(
-                ParameterBuilder::new()
-                    .name(name)
-                    .parameter_in(ParameterIn::Path)
-                    .required(Required::True)
-                    .schema(Some(Object::with_type(Type::String))),
-            );
-        }
+    if path.contains("{upstream}") {
+        described = described.parameter(
+            ParameterBuilder::new()
+                .name("upstream")
+                .parameter_in(ParameterIn::Path)
+                .required(Required::True)
+                .schema(Some(Object::with_type(Type::String))),
+        );
     }
     for parameter in &operation.parameters {
         described = described.parameter(

@@ -528,10 +528,21 @@ pub(crate) fn routes() -> Vec<Route> {
         ),
         route(
             GET,
-            "/.well-known/oauth-protected-resource/{*resource}",
+            "/.well-known/oauth-protected-resource/mcp",
             Public,
             mcp::protected_resource,
-            Operation::new("protectedResourceAt", "The same, for one endpoint").answers_with(
+            Operation::new("protectedResourceMcp", "The same, under the endpoint's own name").answers_with(
+                200,
+                "By a bearer token",
+                "application/json",
+            ),
+        ),
+        route(
+            GET,
+            "/.well-known/oauth-protected-resource/mcp/{upstream}",
+            Public,
+            mcp::protected_resource_of,
+            Operation::new("protectedResourceOne", "The same, for one server").answers_with(
                 200,
                 "By a bearer token",
                 "application/json",

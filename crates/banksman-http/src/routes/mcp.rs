@@ -54,10 +54,18 @@ fn base(headers: &HeaderMap) -> String {
 }
 
 /// `GET /.well-known/oauth-protected-resource`
-pub(crate) async fn protected_resource(resource: Option<Path<String>>, headers: HeaderMap) -> Answer {
-    let path = resource.map_or_else(|| "mcp".to_owned(), |Path(path)| path);
+pub(crate) async fn protected_resource(headers: HeaderMap) -> Answer {
+    resource(&headers, "/mcp")
+}
+
+/// The same, for one server.
+pub(crate) async fn protected_resource_of(Path(upstream): Path<String>, headers: HeaderMap) -> Answer {
+    resource(&headers, &format!("/mcp/{upstream}"))
+}
+
+fn resource(headers: &HeaderMap, path: &str) -> Answer {
     ok(&json!({
-        "resource": format!("{}/{path}", base(&headers)),
+        "resource": format!("{}{path}", base(headers)),
         "resource_name": "Banksman",
         "bearer_methods_supported": ["header"],
     }))
