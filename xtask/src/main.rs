@@ -33,7 +33,8 @@ cargo xtask CHORE
 /// The gateway beside a direct connection and a bare proxy, all in one run.
 fn bench_gateway(rest: &[&str]) -> anyhow::Result<()> {
     test::cargo(&["build", "--quiet", "--release", "--package", "banksman"])?;
-    let run = ["run", "--quiet", "--release", "--package", "banksman-mcp", "--example", "bench_gateway", "--"];
+    let run =
+        ["run", "--quiet", "--release", "--package", "banksman-mcp", "--example", "bench_gateway", "--"];
     test::cargo(&[&run, rest].concat())
 }
 

@@ -54,7 +54,8 @@ fn try_install() -> anyhow::Result<PathBuf> {
 }
 
 fn manifest() -> String {
-    let lines: Vec<String> = NPM.iter().map(|(name, version)| format!("    \"{name}\": \"{version}\"")).collect();
+    let lines: Vec<String> =
+        NPM.iter().map(|(name, version)| format!("    \"{name}\": \"{version}\"")).collect();
     format!(
         "{{\n  \"private\": true,\n  \"description\": \"for the tests, with {PYPI}\",\n  \"dependencies\": {{\n{}\n  }}\n}}\n",
         lines.join(",\n")

@@ -54,7 +54,12 @@ fn main() {
 }
 
 fn block_on(work: impl Future<Output = ()>) {
-    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap().block_on(work);
+    tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap()
+        .block_on(work);
 }
 
 async fn serve(port: &str, app: Router) {
@@ -71,7 +76,9 @@ async fn echo(method: Method, body: Bytes) -> Response<Body> {
     let message: Value = serde_json::from_slice(&body).unwrap();
     let Some(id) = message.get("id") else { return StatusCode::ACCEPTED.into_response() };
     let result = match message["method"].as_str().unwrap() {
-        "initialize" => json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "echo", "version": "1"}}),
+        "initialize" => {
+            json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "echo", "version": "1"}})
+        }
         "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
         _ => json!({"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]}),
     };
@@ -169,7 +176,17 @@ async fn measure(options: &[&str]) {
     std::fs::write(path("mcp.yaml"), format!("version: 1\nupstreams: {{echo: {{url: '{url}'}}}}\n")).unwrap();
     std::fs::write(path("policy.yaml"), "version: 1\ntools: {echo: {risk: low, tier: auto}}\n").unwrap();
     let data = path("data");
-    let serve = ["serve", "--data", &data, "--listen", &format!("127.0.0.1:{gateway}"), "--mcp", &path("mcp.yaml"), "--policy", &path("policy.yaml")];
+    let serve = [
+        "serve",
+        "--data",
+        &data,
+        "--listen",
+        &format!("127.0.0.1:{gateway}"),
+        "--mcp",
+        &path("mcp.yaml"),
+        "--policy",
+        &path("policy.yaml"),
+    ];
     let banksman = start(&binary, &serve.map(str::to_owned));
     for port in [upstream, raw, gateway] {
         reachable(at(port)).await;

@@ -41,8 +41,14 @@ mod tasks;
 mod wait_tool;
 mod words;
 
+mod scan;
+mod stdio;
+mod view_words;
+
 pub use body::{Body, BrokenBodyError};
 pub use config::Config;
 pub use gateway::{Gateway, GatewayError};
 pub use pins::accept;
 pub use plain::result_of;
+pub use scan::{ScannedTool, scan};
+pub use stdio::{Gate, GateError, Proxy};

@@ -45,10 +45,15 @@ pub(crate) fn with_notice_of_change(result: &str, case: &Case) -> String {
         return result.to_owned();
     }
     let said = case.reviews.last().and_then(|review| review.message.as_deref().or(review.reason.as_deref()));
+    with_notice(result, case.submission.action.args.as_str(), said)
+}
+
+/// The same, for these arguments.
+pub(crate) fn with_notice(result: &str, args: &str, said: Option<&str>) -> String {
     let words = said.map(|words| format!(" They said: {words}")).unwrap_or_default();
     let text = format!(
-        "A reviewer changed the arguments before this ran; do not call it again with the original ones. It ran with: {}.{words}",
-        case.submission.action.args.as_str()
+        "A reviewer changed the arguments before this ran; do not call it again with the original ones. \
+         It ran with: {args}.{words}"
     );
     let element = format!(r#"{{"type":"text","text":{}}}"#, quoted(&text));
     let Some(mut members) = Members::read(result) else { return result.to_owned() };

@@ -7,8 +7,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, migrate, mode, modify, pending,
-    policy, rules, serve, show, store, token,
+    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, mcp, migrate, mode, modify,
+    pending, policy, rules, serve, show, store, token,
 };
 use crate::exit::HELP;
 
@@ -58,6 +58,9 @@ pub(crate) enum Command {
     /// Start the server; it needs no configuration
     #[command(after_help = HELP)]
     Serve(serve::Args),
+    /// Stand before one MCP server's program, for clients that start it
+    #[command(after_help = HELP)]
+    Mcp(mcp::Args),
     /// Say what a command, a program or a statement could do; nothing runs
     #[command(after_help = HELP)]
     Check(check::Args),

@@ -89,9 +89,9 @@ async fn answer(
             let session = [("content-type", "application/json"), ("mcp-session-id", "peer-session")];
             (session, reply(result)).into_response()
         }
-        "server/discover" if two => json_of(reply(
-            json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}),
-        )),
+        "server/discover" if two => {
+            json_of(reply(json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})))
+        }
         "tools/list" => {
             let description = seen.description.lock().unwrap().clone();
             json_of(reply(json!({"tools": [

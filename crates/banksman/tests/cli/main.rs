@@ -20,6 +20,7 @@ mod offline;
 mod commands;
 mod hostile;
 mod kill;
+mod mcp;
 mod nodes;
 mod people;
 mod refunds;
