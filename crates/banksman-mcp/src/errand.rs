@@ -20,7 +20,7 @@ use crate::seal::Purpose;
 use crate::sse;
 use crate::upstream::reply::{Final, Reply};
 use crate::upstream::{Answer, Lane, Route, SendError, Upstream};
-use crate::words;
+use crate::{param_headers, words};
 
 /// A result that is longer is passed on to whoever waits, but not kept.
 const KEPT_BYTES: usize = 4 * 1024 * 1024;
@@ -114,10 +114,11 @@ impl Errand {
     pub(crate) async fn run(self, gateway: Arc<Gateway>, out: Out) -> Ended {
         let sent = match &self.lane {
             Some(lane) => {
+                let lane = self.with_own_headers(&gateway, lane).await;
                 let route = Route { id: self.id.clone(), progress: self.progress.clone() };
                 lane.ask(self.message.clone(), route).await
             }
-            None => self.over_our_own_way().await,
+            None => self.over_our_own_way(&gateway).await,
         };
         match sent {
             Ok(Answer::Whole { status, headers, body }) => {
@@ -187,9 +188,32 @@ impl Errand {
         ended
     }
 
-    /// Sends it in our own session, as nobody's answer to nobody's request.
-    async fn over_our_own_way(&self) -> Result<Answer, SendError> {
+    /// The headers that go with the arguments, for a call that we write ourselves.
+    async fn headers(&self, gateway: &Gateway) -> HeaderMap {
         let action = &self.case.submission.action;
+        let tool = gateway.catalogue.tool(&self.upstream, &action.tool).await;
+        param_headers::of(tool.as_ref().and_then(|tool| tool.schema.as_ref()), &action.args)
+    }
+
+    /// The client's way; with other headers, if people have changed the arguments.
+    async fn with_own_headers(&self, gateway: &Gateway, lane: &Lane) -> Lane {
+        match lane {
+            Lane::Http { upstream, headers } if self.case.version > 1 => {
+                let mut headers = headers.clone();
+                param_headers::remove(&mut headers);
+                if self.era == Era::Two {
+                    headers.extend(self.headers(gateway).await);
+                }
+                Lane::Http { upstream: Arc::clone(upstream), headers }
+            }
+            lane @ (Lane::Http { .. } | Lane::Child(_)) => lane.clone(),
+        }
+    }
+
+    /// Sends it in our own session, as nobody's answer to nobody's request.
+    async fn over_our_own_way(&self, gateway: &Gateway) -> Result<Answer, SendError> {
+        let action = &self.case.submission.action;
+        let headers = self.headers(gateway).await;
         let params = format!(
             r#"{{"name":{},"arguments":{}}}"#,
             crate::raw::quoted(&action.tool),
@@ -198,7 +222,7 @@ impl Errand {
         let mut tries = if self.upstream.config.is_idempotent(&action.tool) { 3 } else { 1 };
         let answer = loop {
             tries -= 1;
-            match self.upstream.ask_as("tools/call", &params, &HeaderMap::new()).await {
+            match self.upstream.ask_as("tools/call", &params, &headers).await {
                 Err(SendError::Lost(_)) if tries > 0 => {}
                 answer => break answer?,
             }

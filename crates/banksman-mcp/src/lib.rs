@@ -34,6 +34,7 @@ mod visit;
 mod call;
 mod errand;
 mod hold;
+mod param_headers;
 mod plain;
 mod present;
 mod rounds;

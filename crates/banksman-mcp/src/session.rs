@@ -1,7 +1,7 @@
 //! Sessions of era one. A session's id carries what it means, so no table of them has to be kept: only programs that
 //! run for a session are, and those that nobody uses end and are started again when somebody does.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,14 @@ impl Running {
 #[derive(Default)]
 pub(crate) struct Sessions {
     running: Mutex<HashMap<(String, String), Running>>,
-    ended: Mutex<Vec<String>>,
+    ended: Mutex<Ended>,
+}
+
+/// Sessions that were ended, the oldest forgotten first.
+#[derive(Default)]
+struct Ended {
+    keys: HashSet<String>,
+    in_order: VecDeque<String>,
 }
 
 impl Sessions {
@@ -103,8 +110,12 @@ impl Sessions {
     pub(crate) fn keep(&self, upstream: &Upstream, session: &Session, lane: Lane) -> Result<Lane, SendError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, running| !running.is_gone());
-        let of_agent = running.values().filter(|running| running.agent == session.agent).count();
-        if of_agent >= PROGRAMS_OF_AN_AGENT {
+        let is_program = |lane: &Lane| matches!(lane, Lane::Child(_));
+        let of_agent = running
+            .values()
+            .filter(|running| running.agent == session.agent && is_program(&running.lane))
+            .count();
+        if is_program(&lane) && of_agent >= PROGRAMS_OF_AN_AGENT {
             return Err(SendError::NotSent(format!("this agent has {of_agent} programs running already")));
         }
         let key = (session.key.clone(), upstream.name.clone());
@@ -124,14 +135,18 @@ impl Sessions {
     pub(crate) fn end(&self, key: &str) {
         self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|(session, _), _| session != key);
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
-        if ended.len() >= ENDED {
-            ended.drain(..ENDED / 2);
+        if ended.keys.insert(key.to_owned()) {
+            ended.in_order.push_back(key.to_owned());
         }
-        ended.push(key.to_owned());
+        if ended.in_order.len() > ENDED
+            && let Some(oldest) = ended.in_order.pop_front()
+        {
+            ended.keys.remove(&oldest);
+        }
     }
 
     pub(crate) fn has_ended(&self, key: &str) -> bool {
-        self.ended.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|ended| ended == key)
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).keys.contains(key)
     }
 
     /// Ends programs that nobody uses.

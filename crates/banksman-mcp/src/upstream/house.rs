@@ -20,7 +20,8 @@ const UNKNOWN_REVISION: &str = "it speaks no revision of MCP that we know";
 pub(crate) struct House {
     open: Mutex<Option<Open>>,
     next_id: AtomicU64,
-    /// Whether it understands era two, once that is known.
+    /// Whether it understands each era, once that is known.
+    speaks_one: OnceCell<bool>,
     speaks_two: OnceCell<bool>,
 }
 
@@ -113,9 +114,13 @@ impl Upstream {
     /// If it cannot be reached.
     pub(crate) async fn speaks(&self, era: Era) -> Result<bool, SendError> {
         match era {
-            Era::One => Ok(self.house_session().await?.era == Era::One),
+            Era::One => self.house.speaks_one.get_or_try_init(|| self.try_era_one()).await.copied(),
             Era::Two => self.house.speaks_two.get_or_try_init(|| self.try_era_two()).await.copied(),
         }
+    }
+
+    async fn try_era_one(&self) -> Result<bool, SendError> {
+        Ok(self.house_session().await?.era == Era::One)
     }
 
     async fn try_era_two(&self) -> Result<bool, SendError> {
