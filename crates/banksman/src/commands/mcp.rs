@@ -228,6 +228,6 @@ mod tests {
         assert!(text.is_ascii());
         Policy::parse("scanned.yaml", &text).unwrap();
         assert!(text.contains("\"list_files\": {risk: low, tier: auto}"), "{text}");
-        assert!(text.contains("\"delete_everything\": {risk: high, tier: approve}"), "{text}");
+        assert!(text.contains("\"delete_everything\": {risk: medium, tier: approve}"), "{text}");
     }
 }

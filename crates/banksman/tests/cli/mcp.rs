@@ -117,7 +117,7 @@ fn a_servers_tools_become_a_policy_to_start_from() {
     assert!(output.status.success(), "{}", said(&output));
     let text = stdout(&output);
     assert!(text.contains("\"list_files\": {risk: low, tier: auto}"), "{text}");
-    assert!(text.contains("\"delete_all\": {risk: high, tier: approve}"), "{text}");
+    assert!(text.contains("\"delete_all\": {risk: medium, tier: approve}"), "{text}");
     let installation = Installation::new();
     let policy = installation.policy(&text);
     let checked = program().args(["policy", "check", "--policy"]).arg(policy).output().unwrap();
