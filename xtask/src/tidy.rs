@@ -38,6 +38,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
     ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine", "banksman-mcp"]),
     ("banksman-client", &["banksman-core"]),
+    ("banksman-faults", &[]),
     (
         "banksman",
         &[

@@ -63,6 +63,12 @@ impl Signer {
         *Digest::of(&[self.root.as_bytes(), purpose.as_bytes()].concat()).as_bytes()
     }
 
+    /// What names the key, in tokens and in the key set.
+    #[must_use]
+    pub fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
     /// A token for an action that may run until `expires`.
     pub(crate) fn authorisation(
         &self,

@@ -9,6 +9,7 @@
 
 mod backup;
 mod chance;
+mod crew;
 mod installation;
 mod policy;
 mod policy_tools;
@@ -18,6 +19,7 @@ mod help;
 mod offline;
 
 mod commands;
+mod degraded;
 mod hostile;
 mod kill;
 mod mcp;
@@ -28,4 +30,5 @@ mod server;
 mod stopping;
 mod store_copy;
 mod token;
+mod torture;
 mod triage;
