@@ -10,10 +10,11 @@ use http::{Response, StatusCode};
 use tokio::sync::oneshot;
 
 use crate::body::{self, Body};
-use crate::errand::{Errand, Keep, Opened, Out};
+use crate::errand::{Errand, Opened, Out};
 use crate::gateway::bad_request;
 use crate::hold::{ending_of, without_our_state};
 use crate::message::{self, Era};
+use crate::outcome::Keep;
 use crate::present::{self, Held};
 use crate::raw::Members;
 use crate::rounds::{Round, Why};

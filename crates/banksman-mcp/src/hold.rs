@@ -7,15 +7,15 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use banksman_core::{ActionId, Authority, Case, ClaimRequest, Digest, Principal, Refusal, State, Status};
+use banksman_core::{ActionId, Case, ClaimRequest, Digest, Principal, Refusal, State, Status};
 use banksman_engine::EngineError;
-use banksman_store::{CaseQuery, Order};
 use bytes::Bytes;
 use tokio::sync::{mpsc, watch};
 
-use crate::errand::{Errand, Keep, Member, Out};
+use crate::errand::{Errand, Member, Out};
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
+use crate::outcome::Keep;
 use crate::raw::Members;
 use crate::upstream::{Lane, Upstream};
 use crate::words;
@@ -26,17 +26,11 @@ const LOOK: Duration = Duration::from_secs(600);
 /// How long to wait when the store cannot be used, or a freeze is in force.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// How often to look for what another node has left behind.
-const SWEEP: Duration = Duration::from_secs(30);
-
 /// Results that nobody has fetched are offered to whoever sends the same call again, for so long.
-const OFFERED_FOR: Duration = Duration::from_secs(3600);
+pub(crate) const OFFERED_FOR: Duration = Duration::from_secs(3600);
 
 /// So many of them are remembered.
 const OFFERED: usize = 100_000;
-
-/// How many actions are read at a time.
-const PAGE: usize = 256;
 
 /// The call of a client that still waits: where to pass it on, and where to tell what happens.
 pub(crate) struct Attached {
@@ -152,7 +146,7 @@ impl Holds {
         self.offered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn offer(&self, case: &Case) {
+    pub(crate) fn offer(&self, case: &Case) {
         let mut offered = self.offered();
         if offered.len() >= OFFERED {
             offered.retain(|_, (_, at)| at.elapsed() < OFFERED_FOR);
@@ -321,122 +315,13 @@ impl Gateway {
         }
     }
 
-    fn upstream_of(&self, case: &Case) -> Option<Arc<Upstream>> {
+    pub(crate) fn upstream_of(&self, case: &Case) -> Option<Arc<Upstream>> {
         self.upstreams.get(case.submission.action.server.as_deref()?).cloned()
-    }
-
-    /// Takes care of what was held or approved before this start, or by a node that is gone; now and from time to time.
-    pub(crate) async fn find_left_behind(self: Arc<Self>) {
-        self.remember_recent().await;
-        let mut first = true;
-        loop {
-            for status in [Status::Authorised, Status::Pending, Status::Executing] {
-                // What is pending or executing on other nodes has its keeper there.
-                if !first && status != Status::Authorised {
-                    continue;
-                }
-                if let Err(error) = self.adopt(status).await {
-                    tracing::warn!(%error, "held calls cannot be listed; trying again later");
-                }
-            }
-            first = false;
-            self.sessions.sweep();
-            tokio::time::sleep(SWEEP).await;
-        }
-    }
-
-    async fn adopt(self: &Arc<Self>, status: Status) -> Result<(), EngineError> {
-        self.each(status, usize::MAX, |case| {
-            let by_people = matches!(
-                &case.state,
-                State::Pending { .. }
-                    | State::Authorised { authority: Authority::Reviewers, .. }
-                    | State::Executing { authority: Authority::Reviewers, .. }
-            );
-            by_people.then_some(())
-        })
-        .await?
-        .into_iter()
-        .for_each(|case| self.adopt_one(case));
-        Ok(())
-    }
-
-    fn adopt_one(self: &Arc<Self>, case: Case) {
-        let gateway = Arc::clone(self);
-        tokio::spawn(async move {
-            let Ok(agent) = gateway.engine.agent_named(&case.agent).await else { return };
-            if case.status() == Status::Executing {
-                gateway.run_again(&case).await;
-            }
-            gateway.keep(&case, case.submission.digest, agent);
-        });
-    }
-
-    /// A call that was under way when this program ended: nobody knows whether it ran, so it runs again only if its tool
-    /// was declared such that this does no harm.
-    async fn run_again(self: &Arc<Self>, case: &Case) {
-        let Some(upstream) = self.upstream_of(case) else { return };
-        if !upstream.config.is_idempotent(&case.submission.action.tool) {
-            return;
-        }
-        tracing::info!(action = %case.id, "a call that was under way is passed on again: its tool is idempotent");
-        let (errand, out) = errand_for(upstream, &Arc::new(case.clone()), case.submission.digest, None);
-        errand.run(Arc::clone(self), out).await;
-    }
-
-    /// Offers what ended lately, perhaps while its client could not hear of it.
-    async fn remember_recent(self: &Arc<Self>) {
-        for status in [Status::Succeeded, Status::Failed] {
-            let now = self.engine.now();
-            let found = self
-                .each(status, 4 * PAGE, |case| match &case.state {
-                    State::Succeeded { authority: Authority::Reviewers, at, .. }
-                    | State::Failed { authority: Authority::Reviewers, at, .. } => {
-                        (now.since(*at) < OFFERED_FOR && case.version == 1).then_some(())
-                    }
-                    _ => None,
-                })
-                .await;
-            for case in found.unwrap_or_default() {
-                self.holds.offer(&case);
-            }
-        }
-    }
-
-    /// The forwarded actions of a status that are wanted, newest first.
-    async fn each(
-        &self,
-        status: Status,
-        most: usize,
-        wanted: impl Fn(&Case) -> Option<()>,
-    ) -> Result<Vec<Case>, EngineError> {
-        let mut found = Vec::new();
-        let mut read = 0;
-        let mut after = None;
-        while read < most {
-            let query = CaseQuery {
-                status: Some(status),
-                after,
-                order: Order::Descending,
-                ..CaseQuery::newest(PAGE)
-            };
-            let page = self.engine.actions(query).await?;
-            let is_last = page.len() < PAGE;
-            read += page.len();
-            after = page.last().map(|case| case.id);
-            found.extend(
-                page.into_iter().filter(|case| case.submission.action.forwarded && wanted(case).is_some()),
-            );
-            if is_last {
-                break;
-            }
-        }
-        Ok(found)
     }
 }
 
 /// The errand of a held call: like its client's own call if the client waits, and else in our own session.
-fn errand_for(
+pub(crate) fn errand_for(
     upstream: Arc<Upstream>,
     case: &Arc<Case>,
     asked: Digest,

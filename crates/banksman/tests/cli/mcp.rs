@@ -77,7 +77,7 @@ fn a_program_before_the_program_lets_through_holds_and_blocks() {
     let server = installation.serve_with(&["--policy", policy.to_str().unwrap()]);
     let log = installation.data().join("calls");
     let calls = || std::fs::read_to_string(&log).unwrap_or_default().lines().count();
-    let mut session = Session::start(&server.url(), &server.first().agent_token, log.to_str().unwrap(), "1s");
+    let mut session = Session::start(server.url(), &server.first().agent_token, log.to_str().unwrap(), "1s");
     session.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}));
     assert_eq!(session.next()["result"]["serverInfo"]["name"], "sh");
     session.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
