@@ -185,16 +185,16 @@ pub(crate) fn refused(visit: &Visit, error: &EngineError) -> Response<Body> {
 }
 
 /// What the headers of era two say has to be what the body says: others on the way may have gone by them.
-fn mismatch(visit: &Visit, tool: &str) -> Option<String> {
+pub(crate) fn mismatch(visit: &Visit, named: &str) -> Option<String> {
     if visit.era == Era::One {
         return None;
     }
     let says = |name: &str| visit.headers.get(name).and_then(|value| value.to_str().ok());
-    if says("mcp-method").is_some_and(|method| method != "tools/call") {
+    if says("mcp-method").is_some_and(|method| Some(method) != visit.message.method()) {
         return Some("Mcp-Method is not the method of the body".to_owned());
     }
-    let named = crate::upstream::header_text(tool);
-    if says("mcp-name").is_some_and(|name| name != tool && Some(name) != named.to_str().ok()) {
+    let spelled = crate::upstream::header_text(named);
+    if says("mcp-name").is_some_and(|name| name != named && Some(name) != spelled.to_str().ok()) {
         return Some("Mcp-Name is not the name in the body".to_owned());
     }
     None

@@ -5,10 +5,11 @@ use banksman_core::{Case, State, Status};
 use http::{Response, StatusCode};
 
 use crate::body::{self, Body};
-use crate::call::refused;
+use crate::call::{self, refused};
 use crate::errand::Member;
+use crate::gateway::bad_request;
 use crate::hold::ending_of;
-use crate::message;
+use crate::message::{self, TASKS};
 use crate::raw::quoted;
 use crate::visit::Visit;
 use crate::words;
@@ -29,6 +30,12 @@ pub(crate) fn created(visit: &Visit, case: &Case) -> Response<Body> {
 pub(crate) async fn answer(visit: &Visit) -> Response<Body> {
     let id = visit.message.id();
     let Some(action) = visit.task() else { return unknown(&id) };
+    if !visit.client.tasks {
+        return undeclared(&id);
+    }
+    if let Some(problem) = call::mismatch(visit, &action.to_string()) {
+        return bad_request(&id, -32020, &problem);
+    }
     let engine = &visit.gateway.engine;
     let case = match engine.action(&visit.caller, action).await {
         Ok(case) if case.submission.action.forwarded => case,
@@ -61,6 +68,14 @@ pub(crate) async fn answer(visit: &Visit) -> Response<Body> {
             body::json(StatusCode::OK, message::result(&id, &result))
         }
     }
+}
+
+/// Who has not declared the extension does not get to use it.
+fn undeclared(id: &str) -> Response<Body> {
+    let text = format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":-32021,"message":"Missing required client capability","data":{{"requiredCapabilities":{{"extensions":{{"{TASKS}":{{}}}}}}}}}}}}"#
+    );
+    body::json(StatusCode::BAD_REQUEST, text)
 }
 
 fn unknown(id: &str) -> Response<Body> {

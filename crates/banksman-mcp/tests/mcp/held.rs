@@ -168,6 +168,9 @@ async fn a_client_that_knows_tasks_gets_one() {
         client.ask_two(id, "tasks/get", json!({"taskId": task}), tasks.clone()).await.last().await
     };
     assert_eq!(get(&client, 3).await["result"]["status"], "working");
+    // Who has not declared the extension does not get to use it.
+    let undeclared = client.ask_two(10, "tasks/get", json!({"taskId": task}), json!({})).await.last().await;
+    assert_eq!(undeclared["error"]["code"], -32021);
     assert_eq!(get(&world.other_client("/mcp"), 4).await["error"]["code"], -32602);
     let id = world.approve().await;
     world.becomes(id, Status::Succeeded).await;
