@@ -2,6 +2,8 @@
 //!
 //! Results are written as JSON and read into rmcp's types, so that what the suite asks for can be seen at a glance.
 
+// Long because it is what the suite asks for, in one place.
+
 #![expect(deprecated, reason = "what era two has left out, era one still has")]
 
 use std::net::SocketAddr;
@@ -17,6 +19,8 @@ use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
+
+use crate::conformant_tasks;
 
 const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
@@ -45,12 +49,12 @@ pub(crate) async fn start() -> SocketAddr {
     address
 }
 
-fn of<T: DeserializeOwned>(value: Value) -> T {
+pub(crate) fn of<T: DeserializeOwned>(value: Value) -> T {
     serde_json::from_value(value.clone()).unwrap_or_else(|error| panic!("{error} in {value}"))
 }
 
 /// A result. rmcp leaves the type out for clients of era one.
-fn complete<T: DeserializeOwned>(mut value: Value) -> T {
+pub(crate) fn complete<T: DeserializeOwned>(mut value: Value) -> T {
     value["resultType"] = json!("complete");
     of(value)
 }
@@ -62,11 +66,11 @@ fn lasting<T: DeserializeOwned>(mut value: Value) -> T {
     complete(value)
 }
 
-fn text(text: impl Into<String>) -> Value {
+pub(crate) fn text(text: impl Into<String>) -> Value {
     json!({"content": [{"type": "text", "text": text.into()}]})
 }
 
-fn asks(name: &str, property: &str, kind: &str) -> Value {
+pub(crate) fn asks(name: &str, property: &str, kind: &str) -> Value {
     json!({"method": "elicitation/create", "params": {"mode": "form", "message": format!("Your {name}?"), "requestedSchema": {
         "type": "object", "properties": {property: {"type": kind}}, "required": [property]}}})
 }
@@ -80,7 +84,7 @@ fn roots() -> Value {
     json!({"method": "roots/list", "params": {}})
 }
 
-fn wants(requests: Value, state: Option<&str>) -> CallToolResponse {
+pub(crate) fn wants(requests: Value, state: Option<&str>) -> CallToolResponse {
     CallToolResponse::InputRequired(input_required(requests, state))
 }
 
@@ -117,6 +121,8 @@ impl Conformant {
             "test_elicitation_sep1330_enums",
             "test_reconnection",
             "test_missing_capability",
+            "test_streaming_elicitation",
+            "test_logging_tool",
             "test_input_required_result_elicitation",
             "test_input_required_result_sampling",
             "test_input_required_result_list_roots",
@@ -128,6 +134,9 @@ impl Conformant {
         ]
         .map(plain)
         .into();
+        tools.extend(conformant_tasks::TOOLS.iter().map(|name| plain(name)));
+        tools.push(json!({"name": "test_headers", "description": "an argument in a header", "inputSchema": {
+            "type": "object", "properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}}));
         tools.push(with("test_sampling", "prompt"));
         tools.push(with("test_elicitation", "message"));
         tools.push(json!({"name": "json_schema_2020_12_tool", "description": "keywords are kept", "inputSchema": {
@@ -241,6 +250,7 @@ impl Conformant {
                 }});
                 Self::elicit(cx, "Choose", schema).await
             }
+            "test_streaming_elicitation" | "test_logging_tool" | "test_headers" => text("nothing more"),
             "test_reconnection" => text("Reconnection test completed"),
             "json_schema_2020_12_tool" => text(format!("Hello, {}", argument("name"))),
             "test_missing_capability" => {
@@ -319,6 +329,7 @@ impl ServerHandler for Conformant {
         let capabilities: ServerCapabilities = of(json!({
             "tools": {"listChanged": true}, "prompts": {"listChanged": true}, "completions": {}, "logging": {},
             "resources": {"subscribe": true, "listChanged": true},
+            "extensions": {"io.modelcontextprotocol/tasks": {}},
         }));
         ServerConfig::new(capabilities)
     }
@@ -336,6 +347,9 @@ impl ServerHandler for Conformant {
         request: CallToolRequestParams,
         cx: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        if let Some(answer) = conformant_tasks::call(&request, cx.meta.client_capabilities()).await {
+            return answer;
+        }
         match Self::round(&request, &cx) {
             Some(answer) => answer,
             None => Self::run(&request, &cx).await.map(|result| CallToolResponse::Complete(complete(result))),
@@ -403,6 +417,39 @@ impl ServerHandler for Conformant {
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
         Ok(())
+    }
+
+    async fn get_task(
+        &self,
+        request: GetTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<GetTaskResult, ErrorData> {
+        conformant_tasks::gate(cx.meta.client_capabilities())?;
+        conformant_tasks::get(&request.task_id).map(of)
+    }
+
+    async fn update_task(
+        &self,
+        request: UpdateTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        conformant_tasks::gate(cx.meta.client_capabilities())?;
+        conformant_tasks::update(&request.task_id, &request.input_responses)
+    }
+
+    async fn cancel_task(
+        &self,
+        request: CancelTaskParams,
+        cx: RequestContext<RoleServer>,
+    ) -> Result<(), ErrorData> {
+        conformant_tasks::gate(cx.meta.client_capabilities())?;
+        conformant_tasks::cancel(&request.task_id)
+    }
+
+    fn get_tool(&self, name: &str) -> Option<Tool> {
+        let tools = Self::tools();
+        let found = tools["tools"].as_array().unwrap().iter().find(|tool| tool["name"] == name)?;
+        Some(of(found.clone()))
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {

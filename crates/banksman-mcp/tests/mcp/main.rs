@@ -12,6 +12,7 @@ mod calls;
 mod client;
 mod conformance;
 mod conformant;
+mod conformant_tasks;
 mod docs;
 mod held;
 mod hostile;
