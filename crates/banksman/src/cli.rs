@@ -7,8 +7,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, migrate, mode, modify, pending,
-    policy, rules, serve, show, store, token,
+    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, hook, migrate, mode, modify,
+    pending, policy, rules, serve, show, store, token,
 };
 use crate::exit::HELP;
 
@@ -67,6 +67,9 @@ pub(crate) enum Command {
     /// Write, check, test and compare policies, and try them on history
     #[command(after_help = HELP)]
     Policy(policy::Args),
+    /// Answer a coding agent's hook: may this run?
+    #[command(after_help = HELP)]
+    Hook(hook::Args),
     /// List what waits for a decision
     #[command(after_help = HELP)]
     Pending(pending::Args),

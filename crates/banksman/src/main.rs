@@ -23,6 +23,10 @@ mod snippet;
 mod span;
 mod table;
 
+mod gate;
+mod hook;
+mod prompt;
+
 mod editor;
 mod review;
 mod select;

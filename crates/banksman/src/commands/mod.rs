@@ -12,6 +12,8 @@ pub(crate) mod check;
 pub(crate) mod policy;
 pub(crate) mod rules;
 
+pub(crate) mod hook;
+
 pub(crate) mod pending;
 pub(crate) mod show;
 
@@ -39,6 +41,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Check(args) => check::run(&args, context),
         Command::Rules(args) => rules::run(&args, context),
         Command::Policy(args) => policy::run(&args, context),
+        Command::Hook(args) => hook::run(&args, context),
         Command::Pending(args) => pending::run(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Approve(args) => approve::run(&args, context),
