@@ -103,6 +103,7 @@ fn decide(args: &Args, context: &Context, call: &Call, until: Instant) -> Answer
         key: key.as_deref(),
         until: Some(until),
         takes_edits: args.host.takes_edits() && call.input_of(&call.action.args).is_some(),
+        on_hold: None,
     };
     match gate.ask(&question, context) {
         Ruling::Allowed(clearance) => {

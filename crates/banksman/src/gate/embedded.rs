@@ -25,6 +25,12 @@ impl Embedded {
     }
 
     pub(crate) fn ask(&self, question: &Question<'_>, now: Timestamp) -> Ruling {
+        let seen = self.assess(question, now);
+        self.rule(question, seen)
+    }
+
+    /// What the action could do, and what policy demands of it.
+    pub(crate) fn assess(&self, question: &Question<'_>, now: Timestamp) -> Unseen {
         let action = question.action;
         let assessment = self.policy.assessor().assess(action);
         // No windows: what asks how much there was lately cannot be told, and counts as reached.
@@ -32,22 +38,25 @@ impl Embedded {
         let verdict = self.policy.judge(action, &assessment, &facts).verdict;
         // An evaluator outside may only make things stricter. Here nobody asks it, so it has not let this pass.
         let unasked = self.policy.triage(action, &assessment, &facts, &verdict).is_some();
-        match verdict.tier {
-            Tier::Block => Ruling::Denied(Denial::new(Exit::NotAllowed, blocked(&verdict))),
-            Tier::Auto | Tier::Notify if !unasked => Ruling::Allowed(Clearance {
-                args: action.args.clone(),
+        Unseen { assessment, verdict, unasked }
+    }
+
+    fn rule(&self, question: &Question<'_>, seen: Unseen) -> Ruling {
+        match seen.verdict.tier {
+            Tier::Block => Ruling::Denied(Denial::new(Exit::NotAllowed, blocked(&seen.verdict))),
+            Tier::Auto | Tier::Notify if !seen.unasked => Ruling::Allowed(Clearance {
+                args: question.action.args.clone(),
                 modified: false,
                 claimed: None,
-                words: format!("Banksman: policy lets this run ({})", verdict.rule),
+                words: format!("Banksman: policy lets this run ({})", seen.verdict.rule),
             }),
-            Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate => {
-                Ruling::NeedsPerson(Box::new(Unseen { assessment, verdict }))
-            }
+            Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate => Ruling::NeedsPerson(Box::new(seen)),
         }
     }
 }
 
-fn blocked(verdict: &banksman_core::Verdict) -> String {
+/// What an agent is told of a block.
+pub(crate) fn blocked(verdict: &banksman_core::Verdict) -> String {
     let said = verdict.messages.first().map(|message| format!(" {message}")).unwrap_or_default();
     format!(
         "Banksman: policy never lets this run (risk {}, rule {}). It was not executed, and trying it another way \
@@ -67,8 +76,14 @@ mod tests {
         let embedded = Embedded { policy: Policy::parse("test", policy).unwrap() };
         let args = CanonicalJson::parse(format!("{{\"command\":{command:?}}}").as_bytes()).unwrap();
         let action = Action::bare("Bash", Kind::Shell, args);
-        let question =
-            Question { action: &action, agent: "claude-code", key: None, until: None, takes_edits: true };
+        let question = Question {
+            action: &action,
+            agent: "claude-code",
+            key: None,
+            until: None,
+            takes_edits: true,
+            on_hold: None,
+        };
         embedded.ask(&question, Timestamp::from_micros(0))
     }
 

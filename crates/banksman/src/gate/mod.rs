@@ -12,13 +12,14 @@ use std::time::Instant;
 
 use banksman_client::Client;
 use banksman_core::json::CanonicalJson;
+use banksman_core::wire::ActionView;
 use banksman_core::{Action, ActionId, Assessment, Verdict};
 
 use crate::cli::{DEFAULT_DATA, DEFAULT_URL};
 use crate::context::Context;
 use crate::exit::{Exit, stop};
 
-pub(crate) use embedded::Embedded;
+pub(crate) use embedded::{Embedded, blocked};
 pub(crate) use installed::{Installed, Settings};
 pub(crate) use server::ServerGate;
 
@@ -41,6 +42,8 @@ pub(crate) struct Question<'a> {
     pub(crate) until: Option<Instant>,
     /// Whether whoever asks can run other arguments than it asked for.
     pub(crate) takes_edits: bool,
+    /// Told when it is held, with the server's address, for whoever waits at a terminal.
+    pub(crate) on_hold: Option<&'a dyn Fn(&ActionView, &str)>,
 }
 
 /// What came of the question.
@@ -76,6 +79,8 @@ pub(crate) struct Clearance {
 pub(crate) struct Unseen {
     pub(crate) assessment: Assessment,
     pub(crate) verdict: Verdict,
+    /// Whether policy wanted an evaluator asked that only a server asks.
+    unasked: bool,
 }
 
 /// A refusal.
@@ -124,7 +129,7 @@ impl Gate {
                 "BANKSMAN_URL names a server, but there is no BANKSMAN_TOKEN to show it: get an agent's with\n\
                  \x20   banksman token new --kind agent --name NAME --data DIR",
             )),
-            (None, None) => Self::embedded(chosen_policy(place, context).as_deref()),
+            (None, None) => Self::embedded(chosen_policy(place.policy.as_deref(), context).as_deref()),
         }
     }
 
@@ -150,9 +155,9 @@ impl Gate {
 ///
 /// The usual data folder does not count: it lies in the current folder, which is often a repository, and whoever
 /// wrote the repository would be choosing the policy.
-fn chosen_policy(place: &Where, context: &Context) -> Option<PathBuf> {
-    let named = place.policy.clone().filter(|path| !path.as_os_str().is_empty());
-    named.or_else(|| {
+pub(crate) fn chosen_policy(named: Option<&Path>, context: &Context) -> Option<PathBuf> {
+    let named = named.filter(|path| !path.as_os_str().is_empty());
+    named.map(Path::to_owned).or_else(|| {
         let data = &context.globals.data;
         let policy = data.join("policy.yaml");
         (data != Path::new(DEFAULT_DATA) && policy.exists()).then_some(policy)

@@ -39,12 +39,16 @@ impl ServerGate {
         let proposal = Proposal {
             body: &body,
             idempotency_key: question.key,
-            wait_seconds: Some(round_until(question.until)),
+            // Whoever wants to be told of a hold cannot wait for its end first.
+            wait_seconds: question.on_hold.is_none().then(|| round_until(question.until)),
         };
         let mut action = match self.client.propose(&proposal) {
             Ok(action) => action,
             Err(error) => return refusal(error),
         };
+        if let (Status::Pending, Some(on_hold)) = (action.status, question.on_hold) {
+            on_hold(&action, self.client.url());
+        }
         while action.status == Status::Pending && has_time(question.until) {
             match self.client.await_action(action.id, round_until(question.until)) {
                 Ok(later) => action = later,
