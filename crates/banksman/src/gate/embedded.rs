@@ -107,11 +107,9 @@ mod tests {
 
     #[test]
     fn what_nobody_can_count_here_counts_as_reached() {
-        let budget = "version: 1\ntools:\n  Bash: {tier: auto}\nbudgets:\n  - {id: calls, over: 1h, limit: 100, count: true, at_limit: block}\n";
-        match Policy::parse("test", budget) {
-            Ok(_) => assert!(!matches!(ruling(budget, "ls"), Ruling::Allowed(_))),
-            Err(error) => panic!("{error}"),
-        }
+        let budget = "version: 1\ntools:\n  Bash: {tier: auto}\n\
+            budgets: {b: {cost_usd: 1, over: 1h, at_limit: block}}\n";
+        assert!(matches!(ruling(budget, "ls"), Ruling::Denied(_)));
     }
 
     #[test]

@@ -120,14 +120,14 @@ mod tests {
     const TEXTS: &[&str] = &[
         "{\n  \"model\": \"opus\"\n}\n",
         "{\n  \"hooks\": {\n    \"PreToolUse\": [\n      {\n        \"matcher\": \"Bash\",\n        \"hooks\": [{\"type\": \"command\", \"command\": \"mine\"}]\n      }\n    ]\n  },\n  \"z\": 1\n}\n",
-        "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say\"}]}]},\"n\":1e400}",
+        "{\"hooks\":{\"Stop\":[{\"hooks\":[{\"type\":\"command\",\"command\":\"say\"}]}]},\"n\":1e300}",
     ];
 
     #[test]
     fn hooks_go_in_and_come_out_and_every_other_byte_stays() {
         for text in TEXTS {
             let with = with_hooks(text, &lines()).unwrap();
-            let value: Value = serde_json::from_str(&with.replace("1e400", "1")).unwrap();
+            let value: Value = serde_json::from_str(&with).unwrap();
             for event in ["PreToolUse", "PostToolUse"] {
                 let groups = value["hooks"][event].as_array().unwrap();
                 assert_eq!(groups.last().unwrap()["hooks"][0]["timeout"], 600, "{with}");

@@ -12,12 +12,15 @@ mod chance;
 mod installation;
 mod policy;
 mod policy_tools;
+mod pty;
 mod raw;
 
 mod help;
 mod offline;
 
 mod commands;
+mod gated;
+mod hooks;
 mod hostile;
 mod kill;
 mod nodes;
