@@ -22,6 +22,7 @@ version: 1
 tools:
   Bash: {tier: auto}
   Write: {tier: auto}
+  apply_patch: {tier: auto}
   WebFetch: {tier: approve}
   drop_database: {tier: block}
 rules:

@@ -44,6 +44,16 @@ fn a_patch_and_a_file_are_read_for_what_they_change() {
     assert_eq!(decision(&output), "allow");
     let output = user.hook("claude-code", &before("PreToolUse", "Write", &write("/etc/sudoers"), "t"));
     assert_eq!(decision(&output), "ask", "{}", reason(&output));
+    for (change, expected) in [
+        ("*** Update File: src/main.rs", "silence"),
+        ("*** Delete File: /etc/passwd", "deny"),
+        ("*** Update File: /home/u/.ssh/authorized_keys", "deny"),
+        ("nothing that names a file", "deny"),
+    ] {
+        let patch = json!({ "command": format!("*** Begin Patch\n{change}\n@@\n-a\n+b\n*** End Patch") });
+        let output = user.hook("codex", &before("PreToolUse", "apply_patch", &patch, "t"));
+        assert_eq!(decision(&output), expected, "{change}");
+    }
 }
 
 #[test]

@@ -158,7 +158,7 @@ fn a_held_call_waits_for_its_reviewer_and_hears_their_words() {
 
 #[test]
 fn what_a_reviewer_changed_is_what_runs() {
-    let edited = r#"{"command":"rm -rf /srv/data/tmp","cwd":"/srv/app"}"#;
+    let edited = r#"{"command":"rm -rf /srv/archive","cwd":"/srv/app"}"#;
     let site = Site::new();
     let hook = site.start("claude-code", &[], &bash("rm -rf /srv/data"));
     site.decide(&site.pending(), Decision::Modify, None, Some(edited));
@@ -168,7 +168,7 @@ fn what_a_reviewer_changed_is_what_runs() {
     let output = hook.wait_with_output().unwrap();
     assert_eq!(decision(&output), "allow", "{}", said(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(document["hookSpecificOutput"]["updatedInput"], json!({ "command": "rm -rf /srv/data/tmp" }));
+    assert_eq!(document["hookSpecificOutput"]["updatedInput"], json!({ "command": "rm -rf /srv/archive" }));
 
     // Codex is told what to send, and sending that claims what was authorised.
     let site = Site::new();
@@ -179,9 +179,9 @@ fn what_a_reviewer_changed_is_what_runs() {
     }
     let output = hook.wait_with_output().unwrap();
     assert_eq!(decision(&output), "deny");
-    assert!(reason(&output).contains(r#"{"command":"rm -rf /srv/data/tmp"}"#), "{}", reason(&output));
+    assert!(reason(&output).contains(r#"{"command":"rm -rf /srv/archive"}"#), "{}", reason(&output));
     assert_eq!(site.only().status, Status::Authorised, "nobody claimed it");
-    let again = before("PreToolUse", "Bash", &json!({ "command": "rm -rf /srv/data/tmp" }), "toolu_02");
+    let again = before("PreToolUse", "Bash", &json!({ "command": "rm -rf /srv/archive" }), "toolu_02");
     assert_eq!(decision(&site.hook("codex", &[], &again)), "silence");
     assert_eq!(site.only().status, Status::Executing);
 }
