@@ -6,6 +6,7 @@ mod postgres;
 mod test;
 #[cfg(test)]
 mod tidy;
+mod torture;
 
 use std::process::ExitCode;
 
@@ -14,6 +15,10 @@ cargo xtask CHORE
 
   test                    run every test, installing or starting what they need
   postgres COMMAND...     run a command beside a temporary PostgreSQL, such as `cargo nextest run -p banksman-store`
+  torture [OPTIONS]       break nodes, database and the lines between them under load, and check every answer
+      --minutes N         for how long (default 10)
+      --nodes K           how many nodes (default 3)
+      --seed S            the plan of an earlier run, which printed it
   check                   formatting, clippy with warnings denied, house rules: what .ci/run runs besides tests
   bench cycle [OPTIONS]   propose -> decide -> claim -> outcome over HTTP, beside the machine's own limits
       --cycles N          cycles per run and client count (default 6000; a tenth of it for one client)
@@ -32,6 +37,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test", rest @ ..] => test::run(rest),
         ["postgres", command @ ..] => postgres::run(command),
+        ["torture", rest @ ..] => torture::run(rest),
         ["check"] => check::run(),
         ["bench", "risk", rest @ ..] => test::cargo(
             &[

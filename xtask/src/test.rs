@@ -28,7 +28,7 @@ pub(crate) fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
     cargo_with(arguments, &[])
 }
 
-fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> anyhow::Result<()> {
+pub(crate) fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> anyhow::Result<()> {
     eprintln!("+ cargo {}", arguments.join(" "));
     let status = Command::new("cargo").args(arguments).envs(variables.iter().copied()).status()?;
     if !status.success() {

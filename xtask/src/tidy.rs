@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-engine", &["banksman-core", "banksman-policy", "banksman-store"]),
     ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine"]),
     ("banksman-client", &["banksman-core"]),
+    ("banksman-faults", &[]),
     (
         "banksman",
         &[

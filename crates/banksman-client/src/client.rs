@@ -1,6 +1,7 @@
 //! The API, call by call, in the order of an action's life.
 
 use std::fmt;
+use std::time::Duration;
 
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
@@ -35,6 +36,12 @@ impl Client {
     /// [`ClientError::InvalidRequest`] if the address is not that of an HTTP server or the token cannot be sent.
     pub fn new(base_url: &str, token: &str) -> Result<Self, ClientError> {
         Transport::new(base_url, token).map(|transport| Self { transport })
+    }
+
+    /// The same client, which gives up on a call after `patience` instead of thirty seconds.
+    #[must_use]
+    pub fn answered_within(self, patience: Duration) -> Self {
+        Self { transport: self.transport.answered_within(patience) }
     }
 
     /// The server's address.

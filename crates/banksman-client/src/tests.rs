@@ -281,3 +281,15 @@ fn the_token_is_not_in_debug_output() {
     let client = Client::new("http://host", "tok-secret").unwrap();
     assert!(!format!("{client:?}").contains("secret"));
 }
+
+#[test]
+fn a_client_with_little_patience_gives_up_soon_and_does_not_call_that_unseen() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let patience = std::time::Duration::from_millis(100);
+    let client = Client::new(&url, "tok-secret").unwrap().answered_within(patience);
+    let began = std::time::Instant::now();
+    let error = client.mode().unwrap_err();
+    assert!(matches!(error, ClientError::NoAnswer { .. }), "{error:?}");
+    assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}

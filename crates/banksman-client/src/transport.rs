@@ -20,6 +20,7 @@ pub(crate) struct Transport {
     agent: ureq::Agent,
     base: String,
     bearer: HeaderValue,
+    patience: Duration,
 }
 
 /// What to send.
@@ -92,7 +93,11 @@ impl Transport {
             // to see the token.
             config = config.proxy(None);
         }
-        Ok(Self { agent: config.build().new_agent(), base, bearer })
+        Ok(Self { agent: config.build().new_agent(), base, bearer, patience: ANSWER_WITHIN })
+    }
+
+    pub(crate) fn answered_within(self, patience: Duration) -> Self {
+        Self { patience, ..self }
     }
 
     pub(crate) fn base(&self) -> &str {
@@ -154,7 +159,7 @@ impl Transport {
         for (name, value) in &call.headers {
             builder = builder.header(*name, value);
         }
-        builder.config().timeout_global(Some(ANSWER_WITHIN.saturating_add(call.wait))).build()
+        builder.config().timeout_global(Some(self.patience.saturating_add(call.wait))).build()
     }
 
     fn unexpected(&self, status: u16, detail: String) -> ClientError {

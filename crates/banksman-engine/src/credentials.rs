@@ -7,10 +7,11 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Actor, Digest, Principal, PrincipalKind, Timestamp, TokenId};
-use banksman_store::{Commit, ControlChange, Credential};
+use banksman_store::{Commit, CommitError, Conflict, ControlChange, Credential};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use crate::advance::TRIES;
 use crate::{Engine, EngineError, ids};
 
 /// For how long a credential is believed without asking the store again. This delay concerns reading only: whatever
@@ -133,27 +134,45 @@ impl Engine {
     /// # Errors
     /// If it makes no sense, or cannot be stored.
     pub async fn issue_token(&self, new: NewToken, by: Actor) -> Result<IssuedToken, EngineError> {
-        let new = new.validated()?;
-        let now = self.clock.now();
-        let mut random = [0u8; 32];
-        ids::fill(&mut random)?;
-        let secret = format!("{}{}", new.prefix(), URL_SAFE_NO_PAD.encode(random));
-        let (millis, entropy) = ids::fresh(now)?;
-        let id = TokenId::from_parts(millis, entropy);
-        let credential = Credential {
-            id,
-            secret_hash: Digest::of(secret.as_bytes()),
-            kind: new.kind,
-            name: new.name.clone(),
-            owner: new.owner,
-            roles: new.roles.clone(),
-            created_at: now,
-            expires_at: new.lifetime.map(|lifetime| now.after(lifetime)),
-            revoked_at: None,
-        };
-        let fact = Fact::TokenIssued { token: id, kind: new.kind, name: new.name, roles: new.roles };
-        self.change_house(ControlChange::AddCredential(credential), Event::general(now, by, fact)).await?;
-        Ok(IssuedToken { id, secret })
+        let (issued, change, event) = mint(new, by, self.clock.now())?;
+        self.change_house(change, event).await?;
+        Ok(issued)
+    }
+
+    /// Issues credentials if there are none yet: all of them, and of any number of nodes that ask at once only to one.
+    ///
+    /// # Errors
+    /// As [`Engine::issue_token`].
+    pub async fn issue_first_tokens(
+        &self,
+        new: &[NewToken],
+        by: &Actor,
+    ) -> Result<Option<Vec<IssuedToken>>, EngineError> {
+        for _ in 0..TRIES {
+            // The epoch before the credentials: whoever adds one in between raises it, and the guard fails.
+            let epoch = self.store.control().await?.epoch;
+            if !self.store.credentials().await?.is_empty() {
+                return Ok(None);
+            }
+            let mut commit = Commit { control_epoch: Some(epoch), ..Commit::default() };
+            let mut issued = Vec::with_capacity(new.len());
+            for new in new {
+                let (token, change, event) = mint(new.clone(), by.clone(), self.clock.now())?;
+                issued.push(token);
+                commit.control.push(change);
+                commit.events.push(event);
+            }
+            match self.store.commit(commit).await {
+                Ok(committed) => {
+                    self.live.advance(committed.last_seq);
+                    self.reload_control().await?;
+                    return Ok(Some(issued));
+                }
+                Err(CommitError::Conflict(Conflict::ControlMoved)) => {}
+                Err(error) => return Err(EngineError::unguarded(error)),
+            }
+        }
+        Err(EngineError::Internal("the house rules kept changing".into()))
     }
 
     /// All credentials, without their secrets.
@@ -229,6 +248,34 @@ impl Engine {
         });
         if valid { Ok(()) } else { Err(EngineError::Unauthenticated) }
     }
+}
+
+/// A new credential, and what there is to store of it.
+fn mint(
+    new: NewToken,
+    by: Actor,
+    now: Timestamp,
+) -> Result<(IssuedToken, ControlChange, Event), EngineError> {
+    let new = new.validated()?;
+    let mut random = [0u8; 32];
+    ids::fill(&mut random)?;
+    let secret = format!("{}{}", new.prefix(), URL_SAFE_NO_PAD.encode(random));
+    let (millis, entropy) = ids::fresh(now)?;
+    let id = TokenId::from_parts(millis, entropy);
+    let credential = Credential {
+        id,
+        secret_hash: Digest::of(secret.as_bytes()),
+        kind: new.kind,
+        name: new.name.clone(),
+        owner: new.owner,
+        roles: new.roles.clone(),
+        created_at: now,
+        expires_at: new.lifetime.map(|lifetime| now.after(lifetime)),
+        revoked_at: None,
+    };
+    let fact = Fact::TokenIssued { token: id, kind: new.kind, name: new.name, roles: new.roles };
+    let event = Event::general(now, by, fact);
+    Ok((IssuedToken { id, secret }, ControlChange::AddCredential(credential), event))
 }
 
 impl KnownCredentials {

@@ -107,13 +107,12 @@ impl Engine {
         self.admission.close();
     }
 
-    /// Whether the store answers.
+    /// Whether the store answers, and takes what there is to write.
     ///
     /// # Errors
     /// If it does not.
     pub async fn ping(&self) -> Result<(), EngineError> {
-        self.store.last_seq().await?;
-        Ok(())
+        Ok(self.store.ready().await?)
     }
 
     /// Reads the house rules again, after someone changed them.

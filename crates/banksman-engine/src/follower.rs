@@ -27,12 +27,15 @@ impl Engine {
         }
         self.live.advance(news.last_seq);
         for of in &news.of {
-            if let NewsOf::Action { id, wakes_at } = of {
+            if let NewsOf::Action { id, wakes_at, makes_room_for } = of {
                 // Again: someone may have begun to read before the other node committed, and kept it since.
                 self.memory.forget(*id);
                 self.live.wake(*id);
                 if let Some(due) = wakes_at {
                     self.timekeeper.expect(due.after(LATER));
+                }
+                if let Some(agent) = makes_room_for {
+                    self.admission.freed(agent);
                 }
             }
         }

@@ -47,7 +47,7 @@ mod timekeeper;
 
 pub use admission::QueueLimits;
 pub use claim::Claimed;
-pub use clock::{Clock, SystemClock};
+pub use clock::{Clock, SteadyClock, SystemClock};
 pub use credentials::{IssuedToken, NewToken};
 pub use decide_batch::ItemAnswer;
 pub use dispatcher::{LogSink, NoticeSink};

@@ -54,6 +54,12 @@ impl Signer {
         Self { key, header: URL_SAFE_NO_PAD.encode(header), key_id }
     }
 
+    /// What names the key, in tokens and in the key set.
+    #[must_use]
+    pub fn key_id(&self) -> &str {
+        &self.key_id
+    }
+
     /// A token for an action that may run until `expires`.
     pub(crate) fn authorisation(
         &self,

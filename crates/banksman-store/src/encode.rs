@@ -41,6 +41,19 @@ pub(crate) struct EventRow {
 }
 
 impl EncodedCommit {
+    /// Whether it changes nothing at all.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.opened.is_empty()
+            && self.advanced.is_empty()
+            && self.charges.is_empty()
+            && self.idempotency.is_none()
+            && self.batch.is_none()
+            && self.control.is_empty()
+            && self.events.is_empty()
+            && self.notices.is_empty()
+            && self.settled_notices.is_empty()
+    }
+
     pub(crate) fn of(commit: Commit) -> Result<Self, StoreError> {
         // Each notice takes the place of an event; one without a place would be lost.
         if commit.notices.len() > commit.events.len() {

@@ -5,6 +5,7 @@
 
 mod credential;
 mod encode;
+mod health;
 mod port;
 mod query;
 

@@ -34,7 +34,7 @@ use crate::{CaseQuery, Credential, EventQuery};
 /// yes; the caller must assume nothing, and in particular must not let an action run.
 #[async_trait::async_trait]
 pub trait Store: Send + Sync + 'static {
-    /// Writes a commit, durably, if all its guards hold.
+    /// Writes a commit, durably, if all its guards hold. An empty one writes too, something that changes nothing.
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError>;
 
     /// One action as it stands.
@@ -84,6 +84,10 @@ pub trait Store: Send + Sync + 'static {
     /// How many actions wait for people.
     async fn pending_count(&self) -> Result<u64, StoreError>;
 
+    /// Whether it can be used now. If the last commits failed, reading says too little: then this writes, without
+    /// changing anything.
+    async fn ready(&self) -> Result<(), StoreError>;
+
     /// Tells of what others commit behind this place in the log, in order and without leaving anything out, until the
     /// answer is dropped. What this store itself commits may be left out. `None` if no other node can write here.
     fn follow(&self, _after: u64) -> Option<tokio::sync::mpsc::Receiver<News>> {
@@ -101,7 +105,7 @@ pub struct News {
 }
 
 /// What something that others committed is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewsOf {
     /// An action moved.
     Action {
@@ -109,6 +113,8 @@ pub enum NewsOf {
         id: ActionId,
         /// When time moves it on.
         wakes_at: Option<Timestamp>,
+        /// The agent who may have room for another one now, because this one no longer waits for people.
+        makes_room_for: Option<String>,
     },
     /// The house rules or the policy, perhaps.
     House,

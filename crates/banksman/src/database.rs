@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Context as _;
+use banksman_engine::{Clock, Signer, SteadyClock, SystemClock};
 use banksman_store::Store;
 use banksman_store::postgres::PostgresStore;
 
@@ -32,8 +33,39 @@ impl DatabaseArgs {
     /// The store, with its schema brought up to date.
     pub(crate) async fn open(&self, folder: &Folder) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self.shared()? {
-            None => folder.store()?,
-            Some(url) => Arc::new(PostgresStore::open(url).await.context("cannot open the database")?),
+            None => folder.store(Arc::new(SystemClock))?,
+            Some(url) => Arc::new(PostgresStore::open(url).await.context(CANNOT_OPEN)?),
         })
     }
+
+    /// The store and the clock of a server that signs with this key.
+    ///
+    /// What is in the folder is this server's alone, and so is the time there. Where nodes share a database, all follow
+    /// its clock, and one that was set right has to be right at once.
+    pub(crate) async fn open_to_serve(
+        &self,
+        folder: &Folder,
+        signer: &Signer,
+    ) -> anyhow::Result<(Arc<dyn Store>, Arc<dyn Clock>)> {
+        let Some(url) = self.shared()? else {
+            let clock: Arc<dyn Clock> = Arc::new(SteadyClock::start());
+            return Ok((folder.store(Arc::clone(&clock))?, clock));
+        };
+        let key = signer.key_id();
+        let store = PostgresStore::open_signing_with(url, key).await.context(CANNOT_OPEN)?;
+        match store.other_keys().await {
+            Ok(others) if others.is_empty() => {}
+            // Not a reason to stay away: a key is replaced node by node.
+            Ok(others) => tracing::error!(
+                key,
+                ?others,
+                "other nodes sign with another key: whoever verifies authorisations by the key of one node refuses \
+                 those of the others; give all nodes the same signing.key"
+            ),
+            Err(error) => tracing::warn!(%error, "whether all nodes sign with the same key cannot be seen"),
+        }
+        Ok((Arc::new(store), Arc::new(SystemClock)))
+    }
 }
+
+const CANNOT_OPEN: &str = "cannot open the database";

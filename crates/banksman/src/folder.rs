@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
-use banksman_engine::{Engine, EngineConfig, Signer, SystemClock};
+use banksman_engine::{Clock, Engine, EngineConfig, Signer, SystemClock};
 use banksman_policy::{DEFAULT_POLICY, Policy, Source};
 use banksman_store::sqlite::SqliteStore;
 use banksman_store::{Store, StoreError};
@@ -162,8 +162,8 @@ impl Folder {
         Ok(path)
     }
 
-    /// The database in this folder.
-    pub(crate) fn store(&self) -> anyhow::Result<Arc<SqliteStore>> {
+    /// The database in this folder, which keeps time by this clock.
+    pub(crate) fn store(&self, clock: Arc<dyn Clock>) -> anyhow::Result<Arc<SqliteStore>> {
         self.must_not_have_moved()?;
         let path = self.database();
         if !path.exists() {
@@ -174,7 +174,8 @@ impl Folder {
                 .open(&path)
                 .with_context(|| format!("cannot make {}", path.display()))?;
         }
-        let store = SqliteStore::open(&path).with_context(|| format!("cannot open {}", path.display()))?;
+        let store = SqliteStore::open_with_clock(&path, move || clock.now())
+            .with_context(|| format!("cannot open {}", path.display()))?;
         Ok(Arc::new(store))
     }
 
@@ -275,7 +276,7 @@ mod tests {
         let folder = Folder::open_or_create(&parent.path().join("data")).unwrap();
         folder.signer().unwrap();
         folder.ensure_policy().unwrap();
-        folder.store().unwrap();
+        folder.store(Arc::new(SystemClock)).unwrap();
         for path in [folder.path().to_owned(), folder.key(), folder.policy(), folder.database()] {
             assert!(!is_shared(&path).unwrap(), "{}", path.display());
         }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::{Case, Decision, Principal, Status};
-use banksman_engine::{EngineError, ProposeRequest, QueueLimits};
-use banksman_store::{PendingLimits, Store};
+use banksman_engine::{EngineError, LogSink, ProposeRequest, QueueLimits};
+use banksman_store::{News, NewsOf, PendingLimits, Store};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -59,6 +59,30 @@ async fn a_slot_that_comes_free_is_for_the_first_in_line() {
     world.engine.cancel(&world.riley, case.id, None).await.unwrap();
     is_in(second).await;
     assert_eq!(world.store.pending_count().await.unwrap(), 3);
+    world.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slot_that_comes_free_on_another_node_is_for_the_first_in_line_too() {
+    let world = world(2, 100).await;
+    let news = world.store.broadcast();
+    let workers = world.engine.start_workers(Arc::new(LogSink));
+    let held = [world.held().await, world.held_other().await];
+    let first = stands(&world, &world.riley, refund(11)).await;
+    let second = stands(&world, &world.riley, refund(12)).await;
+    // Another node over the same store: this one's engine does not notice by itself.
+    let other = world.restarted().await;
+    other.cancel(&world.riley, held[0].id, None).await.unwrap();
+    tokio::time::sleep(SETTLED).await;
+    assert!(!first.is_finished(), "then this test is none");
+    let makes_room_for = Some("riley".to_owned());
+    let of = vec![NewsOf::Action { id: held[0].id, wakes_at: None, makes_room_for }];
+    news.send(News { last_seq: world.store.last_seq().await.unwrap(), of }).await.unwrap();
+    is_in(first).await;
+    tokio::time::sleep(SETTLED).await;
+    assert!(!second.is_finished(), "one slot came free, and two got in");
+    workers.iter().for_each(tokio::task::JoinHandle::abort);
+    second.abort();
     world.close().await;
 }
 

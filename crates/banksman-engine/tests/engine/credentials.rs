@@ -7,7 +7,8 @@ use banksman_core::{Actor, Decision, FreezeScope, Mode, Outcome, PrincipalKind, 
 use banksman_engine::{EngineError, NewToken};
 use banksman_store::Store;
 
-use crate::world::{INSTANT, World, error, request};
+use crate::faulty::Fault;
+use crate::world::{INSTANT, World, error, newcomers, request};
 
 fn gone<T>(result: Result<T, EngineError>) -> bool {
     matches!(error(result), EngineError::Unauthenticated)
@@ -197,4 +198,43 @@ async fn nothing_by_a_revoked_credential_is_recorded_behind_its_revocation() {
         assert_eq!(late, 0, "decided by a credential that had been revoked");
     }
     world.close().await;
+}
+
+/// What a new installation begins with.
+fn first_tokens() -> [NewToken; 2] {
+    [(PrincipalKind::Reviewer, "olga"), (PrincipalKind::Agent, "agent")].map(|(kind, name)| NewToken {
+        kind,
+        name: name.into(),
+        owner: None,
+        roles: Vec::new(),
+        lifetime: None,
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn of_nodes_that_start_together_one_is_the_first_and_gets_everything() {
+    for _ in 0..10 {
+        let (nodes, _, _folder) = newcomers(3).await;
+        let first = first_tokens();
+        let asks = nodes.iter().map(|node| node.issue_first_tokens(&first, &Actor::Operator));
+        let answers = futures_util::future::join_all(asks).await;
+        let answers: Vec<_> = answers.into_iter().filter_map(Result::unwrap).collect();
+        let [issued] = answers.as_slice() else { panic!("{} first starts", answers.len()) };
+        assert_eq!((issued.len(), nodes[0].tokens().await.unwrap().len()), (2, 2));
+        for (node, token) in nodes.iter().zip(issued) {
+            node.authenticate(&token.secret).await.unwrap();
+        }
+        assert!(nodes[2].issue_first_tokens(&first, &Actor::Operator).await.unwrap().is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_first_start_that_failed_leaves_all_of_its_tokens_or_none() {
+    for fault in Fault::PAIR {
+        let (nodes, store, _folder) = newcomers(1).await;
+        store.next([Some(fault)]);
+        assert!(nodes[0].issue_first_tokens(&first_tokens(), &Actor::Operator).await.is_err());
+        let stored = nodes[0].tokens().await.unwrap().len();
+        assert_eq!(stored, if fault == Fault::Stored { 2 } else { 0 });
+    }
 }

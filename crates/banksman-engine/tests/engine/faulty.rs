@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex};
 use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use banksman_store::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News, Store,
     StoreError, StoredEvent, StoredNotice,
 };
+use tokio::sync::mpsc;
 
 /// How a commit fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,16 +28,24 @@ impl Fault {
 pub(crate) struct FaultyStore {
     real: Arc<dyn Store>,
     next: Mutex<VecDeque<Option<Fault>>>,
+    news: Mutex<Option<mpsc::Receiver<News>>>,
 }
 
 impl FaultyStore {
     pub(crate) fn over(real: Arc<dyn Store>) -> Self {
-        Self { real, next: Mutex::default() }
+        Self { real, next: Mutex::default(), news: Mutex::default() }
     }
 
     /// What happens to the next commits; those after them are left alone.
     pub(crate) fn next(&self, faults: impl IntoIterator<Item = Option<Fault>>) {
         self.next.lock().unwrap().extend(faults);
+    }
+
+    /// What whoever follows from now on hears is what this sends.
+    pub(crate) fn broadcast(&self) -> mpsc::Sender<News> {
+        let (sender, receiver) = mpsc::channel(1);
+        *self.news.lock().unwrap() = Some(receiver);
+        sender
     }
 
     /// Whether every fault has happened.
@@ -117,5 +126,13 @@ impl Store for FaultyStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         self.real.pending_count().await
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        self.real.ready().await
+    }
+
+    fn follow(&self, _: u64) -> Option<mpsc::Receiver<News>> {
+        self.news.lock().unwrap().take()
     }
 }

@@ -114,3 +114,41 @@ async fn after_a_restart_time_goes_on() {
     assert_eq!(refusal(world.approve(&world.ann, &case).await).code(), "expired");
     world.close().await;
 }
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_reopens_nothing() {
+    let world = World::new().await;
+    let expired = world.held().await;
+    let approved = world.held_other().await;
+    let claimed = world.propose(&world.riley, "read", "{}").await;
+    let approved = world.approve(&world.ann, &approved).await.unwrap();
+    world.claim(&world.riley, &claimed).await.unwrap();
+    world.clock.pass(HOUR);
+    assert_eq!(world.engine.move_overdue().await.unwrap(), 3);
+    world.clock.set_back(HOUR);
+    // By the clock all of them would still have time. What was recorded counts.
+    assert_eq!(refusal(world.approve(&world.ann, &expired).await).code(), "expired");
+    assert_eq!(refusal(world.claim(&world.riley, &approved).await).code(), "lapsed");
+    assert_eq!(refusal(world.claim(&world.riley, &claimed).await).code(), "already_claimed");
+    assert_eq!(world.stored(claimed.id).await.status(), Status::Unknown);
+    assert_eq!(world.engine.move_overdue().await.unwrap(), 0);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_clock_that_jumps_ahead_ends_what_it_must_and_lets_nothing_through() {
+    let world = World::new().await;
+    let held = world.held_other().await;
+    let approved = world.approved().await;
+    world.clock.pass(HOUR * 24 * 365);
+    // Before anyone has kept time.
+    assert_eq!(refusal(world.approve(&world.ann, &held).await).code(), "expired");
+    assert_eq!(refusal(world.claim(&world.riley, &approved).await).code(), "lapsed");
+    world.engine.move_overdue().await.unwrap();
+    world.clock.set_back(HOUR * 24 * 365);
+    assert_eq!(refusal(world.claim(&world.riley, &approved).await).code(), "lapsed");
+    // What is proposed now has the time that it should.
+    let fresh = world.propose(&world.riley, "refund", r#"{"amount":77}"#).await;
+    world.approve(&world.ann, &fresh).await.unwrap();
+    world.close().await;
+}

@@ -49,6 +49,11 @@ impl FakeClock {
     pub(crate) fn pass(&self, time: Duration) {
         self.0.fetch_add(i64::try_from(time.as_micros()).unwrap(), Ordering::SeqCst);
     }
+
+    /// Someone sets it back.
+    pub(crate) fn set_back(&self, time: Duration) {
+        self.0.fetch_sub(i64::try_from(time.as_micros()).unwrap(), Ordering::SeqCst);
+    }
 }
 
 impl Clock for FakeClock {
@@ -252,6 +257,19 @@ impl World {
         }
         assert!(recorded.is_empty(), "events about actions that are not there: {recorded:?}");
     }
+}
+
+/// Engines over one store that nobody has used yet, and the folder that it is in.
+pub(crate) async fn newcomers(count: usize) -> (Vec<Arc<Engine>>, Arc<FaultyStore>, TempDir) {
+    let folder = TempDir::new().unwrap();
+    let clock = Arc::new(FakeClock(AtomicI64::new(1_700_000_000_000_000)));
+    let store = Arc::new(FaultyStore::over(open(&folder, &clock)));
+    let mut engines = Vec::new();
+    for _ in 0..count {
+        let judge = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
+        engines.push(start(&store, judge, &clock, EngineConfig::default()).await);
+    }
+    (engines, store, folder)
 }
 
 async fn start(

@@ -66,7 +66,15 @@ impl Database {
     /// # Panics
     /// If the server refuses that.
     pub fn admit(&self, anyone: bool) {
-        self.on_server(&format!("ALTER DATABASE {} ALLOW_CONNECTIONS {anyone}", self.name)).unwrap();
+        self.alter(&format!("ALLOW_CONNECTIONS {anyone}"));
+    }
+
+    /// Changes a setting of it, for connections that are made from now on.
+    ///
+    /// # Panics
+    /// If the server refuses that.
+    pub fn alter(&self, how: &str) {
+        self.on_server(&format!("ALTER DATABASE {} {how}", self.name)).unwrap();
     }
 }
 

@@ -20,14 +20,17 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use super::session::told;
 use crate::StoreError;
 
-/// How long making a connection may take.
+/// How long making a connection may take, until it can be used.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
 
 /// How long bytes may stay unacknowledged before a connection counts as lost.
-pub(super) const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
+const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 
 /// After so much silence the other side is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(10);
+
+/// What the database shows of us, unless the address says otherwise. Nodes add the name of the key that they sign with.
+const PROGRAM: &str = "banksman";
 
 /// An address that was read and found good.
 #[derive(Clone)]
@@ -58,7 +61,7 @@ impl Address {
             config.connect_timeout(CONNECT);
         }
         if config.get_application_name().is_none() {
-            config.application_name("banksman");
+            config.application_name(PROGRAM);
         }
         config.tcp_user_timeout(UNACKNOWLEDGED).keepalives_idle(SILENCE);
         let tls = if wanted.encrypted(&config)? {
@@ -69,6 +72,14 @@ impl Address {
             None
         };
         Ok(Self { config, tls })
+    }
+
+    /// The same, for a node that signs with the key of this name: others see it among the connections.
+    pub(super) fn signing_with(mut self, key: &str) -> Self {
+        if self.config.get_application_name() == Some(PROGRAM) {
+            self.config.application_name(format!("{PROGRAM} {key}"));
+        }
+        self
     }
 }
 

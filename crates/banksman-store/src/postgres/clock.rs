@@ -12,13 +12,19 @@ use crate::StoreError;
 /// How far apart the clocks may be. It includes the way that the database's answer took.
 const APART: Duration = Duration::from_secs(10);
 
-/// Compares the database's time, as it just said, with this machine's.
-pub(super) fn check(database: Timestamp) -> Result<(), StoreError> {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    compare(Timestamp::from_micros(0).after(since), database)
+/// Where a node gets the time from.
+pub(super) type NodeClock = Box<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// This machine's clock.
+pub(super) fn system() -> NodeClock {
+    Box::new(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_micros(0).after(since)
+    })
 }
 
-fn compare(here: Timestamp, database: Timestamp) -> Result<(), StoreError> {
+/// Compares this machine's time with the database's, as it just said.
+pub(super) fn check(here: Timestamp, database: Timestamp) -> Result<(), StoreError> {
     let (ahead, behind) = (here.since(database), database.since(here));
     if ahead.max(behind) <= APART {
         return Ok(());
@@ -45,7 +51,7 @@ mod tests {
             (11, 0, Some("is 11 s ahead of the database's")),
             (0, 3_600, Some("is 3600 s behind the database's")),
         ] {
-            match (compare(at(here), at(database)), said) {
+            match (check(at(here), at(database)), said) {
                 (Ok(()), None) => {}
                 (Err(error), Some(said)) => assert!(error.to_string().contains(said), "{error}"),
                 (answer, _) => panic!("{here} {database}: {answer:?}"),

@@ -31,12 +31,14 @@ pub(crate) use self::session::failed;
 pub(crate) use self::target::Target;
 
 use self::address::Address;
+use self::clock::NodeClock;
 use self::news::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
 use self::session::Session;
 use self::writer::Writer;
 use crate::encode::EncodedCommit;
+use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News, Store,
     StoreError, StoredEvent, StoredNotice,
@@ -57,11 +59,41 @@ impl PostgresStore {
     /// If the address cannot be read, the database cannot be reached or written, or it is of a newer version than
     /// this program.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        let address = Address::read(url)?;
+        Self::open_by(Address::read(url)?, clock::system()).await
+    }
+
+    /// The same, for a node that signs with the key of this name, which is shown to others.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub async fn open_signing_with(url: &str, key: &str) -> Result<Self, StoreError> {
+        Self::open_by(Address::read(url)?.signing_with(key), clock::system()).await
+    }
+
+    /// The names of other keys that nodes on this database sign with at this moment.
+    ///
+    /// # Errors
+    /// If the database cannot say.
+    pub async fn other_keys(&self) -> Result<Vec<String>, StoreError> {
+        self.readers.query(OTHER_KEYS, &[]).await?.iter().map(|row| get(row, 0)).collect()
+    }
+
+    /// The same, with another clock than the machine's.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub async fn open_with_clock(
+        url: &str,
+        clock: impl Fn() -> Timestamp + Send + Sync + 'static,
+    ) -> Result<Self, StoreError> {
+        Self::open_by(Address::read(url)?, Box::new(clock)).await
+    }
+
+    async fn open_by(address: Address, clock: NodeClock) -> Result<Self, StoreError> {
         let mut session = Session::connect(&address).await?;
         schema::migrate(&mut session.client).await?;
         let own = Arc::<Own>::default();
-        let writer = Writer::start(address.clone(), session, Arc::clone(&own));
+        let writer = Writer::start(address.clone(), session, Arc::clone(&own), clock);
         Ok(Self { writer, readers: Readers::new(address.clone()), address, own })
     }
 
@@ -77,6 +109,13 @@ const CONTROL: &str = "\
            ARRAY(SELECT body FROM grants ORDER BY id),
            ARRAY(SELECT body FROM delegations ORDER BY id)
     FROM head";
+
+/// Nodes show the key in the name of their connections, this one included.
+const OTHER_KEYS: &str = "\
+    SELECT DISTINCT split_part(application_name, ' ', 2) FROM pg_stat_activity
+    WHERE datname = current_database() AND application_name LIKE 'banksman %'
+          AND application_name <> current_setting('application_name')
+    ORDER BY 1";
 
 const DUE: &str =
     "SELECT id FROM actions WHERE wake_at IS NOT NULL AND wake_at <= $1 ORDER BY wake_at LIMIT $2";
@@ -197,6 +236,13 @@ impl Store for PostgresStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         count(&self.one_row("SELECT pending FROM head").await?, 0)
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        if self.writer.health.is_failing() {
+            written(self.commit(Commit::default()).await)?;
+        }
+        self.last_seq().await.map(drop)
     }
 
     fn follow(&self, after: u64) -> Option<mpsc::Receiver<News>> {

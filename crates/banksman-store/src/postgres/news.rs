@@ -31,9 +31,11 @@ const AHEAD: usize = 4;
 /// How many ranges of our own are remembered. Whatever is forgotten counts as another's, which costs a read.
 const OWN: usize = 1024;
 
-/// Events, each with the moment at which its action wakes by now.
+/// Events, each with the moment at which its action wakes by now, and whose it is if people need not look at it any more.
 const EVENTS: &str = "\
-    SELECT e.seq, e.action, a.wake_at FROM audit e LEFT JOIN actions a ON a.id = e.action
+    SELECT e.seq, e.action, a.wake_at,
+           CASE WHEN e.type IN ('decided', 'modified', 'expired', 'cancelled') AND a.status <> 'pending' THEN a.agent END
+    FROM audit e LEFT JOIN actions a ON a.id = e.action
     WHERE e.seq > $1 ORDER BY e.seq LIMIT $2";
 
 /// The numbers of the events that this node itself committed, and whoever follows already knows of.
@@ -110,6 +112,7 @@ async fn listen(
                 Some(_) => NewsOf::Action {
                     id: action_id(event, 1)?,
                     wakes_at: get::<Option<i64>>(event, 2)?.map(Timestamp::from_micros),
+                    makes_room_for: get(event, 3)?,
                 },
             });
         }

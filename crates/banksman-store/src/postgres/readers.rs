@@ -1,7 +1,7 @@
 //! Connections for reading. Requests share them: each is a pipeline, so nobody waits for a connection to be free.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
@@ -24,18 +24,18 @@ pub(super) struct Readers {
     address: Address,
     slots: Vec<Mutex<Slot>>,
     next: AtomicUsize,
+    /// When the database was last found unreachable, if it has not been reached since. All connections share this: once
+    /// one of them is there, nobody is told any more that it cannot be.
+    failed: std::sync::Mutex<Option<(Instant, StoreError)>>,
 }
 
-#[derive(Default)]
-struct Slot {
-    session: Option<Arc<Session>>,
-    failed: Option<(Instant, StoreError)>,
-}
+/// One connection, if there is one.
+type Slot = Option<Arc<Session>>;
 
 impl Readers {
     pub(super) fn new(address: Address) -> Self {
         let slots = (0..CONNECTIONS).map(|_| Mutex::default()).collect();
-        Self { address, slots, next: AtomicUsize::new(0) }
+        Self { address, slots, next: AtomicUsize::new(0), failed: std::sync::Mutex::default() }
     }
 
     /// Runs one statement, which sees one moment of the database.
@@ -52,8 +52,8 @@ impl Readers {
         if answer.is_err() {
             // It may be stuck; nobody else is to wait for it.
             let mut slot = slot.lock().await;
-            if slot.session.as_ref().is_some_and(|current| Arc::ptr_eq(current, &session)) {
-                slot.session = None;
+            if slot.as_ref().is_some_and(|current| Arc::ptr_eq(current, &session)) {
+                *slot = None;
             }
         }
         answer
@@ -61,24 +61,28 @@ impl Readers {
 
     async fn session(&self, slot: &Mutex<Slot>) -> Result<Arc<Session>, StoreError> {
         let mut slot = slot.lock().await;
-        if let Some(session) = slot.session.as_ref().filter(|session| !session.client.is_closed()) {
+        if let Some(session) = slot.as_ref().filter(|session| !session.client.is_closed()) {
             return Ok(Arc::clone(session));
         }
-        if let Some((since, error)) = slot.failed.as_ref().filter(|(since, _)| since.elapsed() < PAUSE) {
+        if let Some((since, error)) = self.failed().as_ref().filter(|(since, _)| since.elapsed() < PAUSE) {
             tracing::debug!(?since, "the database was just found unreachable");
             return Err(error.clone());
         }
+        *slot = None;
         match Session::connect(&self.address).await {
             Ok(session) => {
-                let session = Arc::new(session);
-                *slot = Slot { session: Some(Arc::clone(&session)), failed: None };
-                Ok(session)
+                *self.failed() = None;
+                Ok(Arc::clone(slot.insert(Arc::new(session))))
             }
             Err(error) => {
-                *slot = Slot { session: None, failed: Some((Instant::now(), error.clone())) };
+                *self.failed() = Some((Instant::now(), error.clone()));
                 Err(error)
             }
         }
+    }
+
+    fn failed(&self) -> MutexGuard<'_, Option<(Instant, StoreError)>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::sync::Notify;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
 
-use super::address::{Address, CONNECT, UNACKNOWLEDGED};
+use super::address::{Address, CONNECT};
 use crate::StoreError;
 
 /// What every session is told first.
@@ -20,7 +20,7 @@ use crate::StoreError;
 /// `synchronous_commit` off for everyone did not mean us; stricter settings than `on` stay.
 const SETTINGS: &str = "\
     SET statement_timeout = '10s'; \
-    SET lock_timeout = '8s'; \
+    SET lock_timeout = '7s'; \
     SET idle_in_transaction_session_timeout = '5s'; \
     SET default_transaction_isolation = 'read committed'; \
     SET client_min_messages = warning; \
@@ -56,7 +56,7 @@ impl Session {
             client.batch_execute(SETTINGS).await.map_err(failed)?;
             Ok(client)
         };
-        let client = within(CONNECT + UNACKNOWLEDGED, connecting).await?;
+        let client = within(CONNECT, connecting).await?;
         Ok(Self { client, prepared: Mutex::default() })
     }
 

@@ -9,21 +9,22 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 use super::address::Address;
-use super::clock;
+use super::clock::{self, NodeClock};
 use super::guards::{Judgement, Known};
 use super::news::Own;
 use super::session::{Session, failed, within};
 use super::wanted::{self, Looks, Wanted};
 use super::writes::{self, Pens};
 use crate::encode::EncodedCommit;
+use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
 const GROUP: usize = 256;
 
 /// How long a group may take before its connection counts as lost. Longer than the database's own limits, so that
-/// usually the database says what is wrong.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// usually the database says what is wrong; not much longer, because all that this node writes waits for it.
+const PATIENCE: Duration = Duration::from_secs(12);
 
 /// How long to wait before connecting again: from the first to at most the last, twice as long each time.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
@@ -38,13 +39,16 @@ struct Job {
 /// The way to the writer. Dropping it lets the task finish what it was given and end.
 pub(super) struct Writer {
     jobs: mpsc::UnboundedSender<Job>,
+    pub(super) health: Arc<Health>,
 }
 
 impl Writer {
-    pub(super) fn start(address: Address, session: Session, own: Arc<Own>) -> Self {
+    pub(super) fn start(address: Address, session: Session, own: Arc<Own>, clock: NodeClock) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(run(Desk { address, session: Some(session), tools: None, closed: None, own }, inbox));
-        Self { jobs }
+        let health = Arc::<Health>::default();
+        let desk = Desk { address, session: Some(session), tools: None, closed: None, own, clock };
+        tokio::spawn(run(desk, inbox, Arc::clone(&health)));
+        Self { jobs, health }
     }
 
     /// Hands a commit over and waits until it is durable or refused.
@@ -65,9 +69,11 @@ struct Desk {
     closed: Option<(Instant, Duration, StoreError)>,
     /// Which events are our own.
     own: Arc<Own>,
+    /// What this machine takes for the time.
+    clock: NodeClock,
 }
 
-async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
+async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Arc<Health>) {
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     loop {
@@ -83,6 +89,10 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>) {
             group.push(more);
         }
         let outcomes = desk.commit(&group).await;
+        health.note(outcomes.iter().filter_map(|outcome| match outcome {
+            Outcome::Answered(answer) => Some(answer),
+            Outcome::PutOff => None,
+        }));
         let mut put_off = Vec::new();
         for (job, outcome) in group.drain(..).zip(outcomes) {
             match outcome {
@@ -104,6 +114,9 @@ enum Outcome {
 enum GroupError {
     /// The database refused it, and nothing of it happened. It can be tried in smaller parts.
     Refused(StoreError),
+    /// Nothing of it happened, and that is nobody's fault: the lock was not to be had, the database takes no writes, or
+    /// the clocks disagree. Smaller parts would fare no better.
+    Barred(StoreError),
     /// Nobody knows. What was sent may have happened, so it must not be sent again.
     Lost(StoreError),
 }
@@ -117,29 +130,38 @@ impl Desk {
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
             Err(GroupError::Refused(error)) if commits.len() > 1 => {
                 tracing::warn!(%error, commits = commits.len(), "a grouped commit failed; trying them one by one");
-                let until = Instant::now() + PATIENCE;
-                let mut outcomes = Vec::with_capacity(commits.len());
-                for commit in &commits {
-                    // If it is not one of them but the database that does not want, that need not be heard of each.
-                    if Instant::now() > until {
-                        outcomes.push(Outcome::Answered(Err(error.clone().into())));
-                        continue;
-                    }
-                    let alone = self.transact(std::slice::from_ref(commit)).await;
-                    outcomes.push(match alone {
-                        Ok(mut outcomes) => outcomes.pop().unwrap_or(Outcome::PutOff),
-                        Err(GroupError::Refused(error) | GroupError::Lost(error)) => {
-                            Outcome::Answered(Err(error.into()))
-                        }
-                    });
-                }
-                outcomes
+                self.one_by_one(&commits, error).await
             }
-            Err(GroupError::Refused(error) | GroupError::Lost(error)) => {
+            Err(GroupError::Refused(error) | GroupError::Barred(error) | GroupError::Lost(error)) => {
                 tracing::error!(%error, commits = commits.len(), "commits failed");
                 commits.iter().map(|_| Outcome::Answered(Err(error.clone().into()))).collect()
             }
         }
+    }
+
+    /// Each in a transaction of its own. Once that is of no use any more, the rest are told so and not tried.
+    async fn one_by_one(&mut self, commits: &[&EncodedCommit], why: StoreError) -> Vec<Outcome> {
+        let until = Instant::now() + PATIENCE;
+        let mut outcomes = Vec::with_capacity(commits.len());
+        let mut over = None;
+        for commit in commits {
+            if Instant::now() > until {
+                over.get_or_insert_with(|| why.clone());
+            }
+            if let Some(error) = &over {
+                outcomes.push(Outcome::Answered(Err(StoreError::clone(error).into())));
+                continue;
+            }
+            outcomes.push(match self.transact(std::slice::from_ref(commit)).await {
+                Ok(mut outcomes) => outcomes.pop().unwrap_or(Outcome::PutOff),
+                Err(GroupError::Refused(error)) => Outcome::Answered(Err(error.into())),
+                Err(GroupError::Barred(error) | GroupError::Lost(error)) => {
+                    over = Some(error.clone());
+                    Outcome::Answered(Err(error.into()))
+                }
+            });
+        }
+        outcomes
     }
 
     /// One transaction. Its session is used again only if it is known to have ended the transaction.
@@ -148,7 +170,7 @@ impl Desk {
         let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
             return Err(GroupError::Lost(StoreError::Closed));
         };
-        let work = async { Ok(transact(&session, &looks, &pens, &self.own, commits).await) };
+        let work = async { Ok(transact(&session, &looks, &pens, &self.own, commits, &self.clock).await) };
         let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
         match done {
             Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
@@ -158,6 +180,8 @@ impl Desk {
             }
             Ok(outcomes) => Ok(outcomes),
             Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
+            // What bars this session, such as being read-only, may not bar the next.
+            Err(GroupError::Barred(error)) => Err(GroupError::Barred(error)),
         }
     }
 
@@ -203,10 +227,12 @@ async fn transact(
     pens: &Pens,
     own: &Own,
     commits: &[&EncodedCommit],
+    clock: &NodeClock,
 ) -> Result<Vec<Outcome>, GroupError> {
-    let (known, judgements) = match look(session, looks, commits).await {
+    let (known, judgements) = match look(session, looks, commits, clock).await {
         Ok(looked) => looked,
-        Err(error) => return Err(roll_back(session, error).await),
+        // It asks for ids, hashes and names that were checked when they came in: no commit can make it fail for others.
+        Err(error) => return Err(roll_back(session, error, GroupError::Barred).await),
     };
     let accepted: Vec<&EncodedCommit> = commits
         .iter()
@@ -220,7 +246,7 @@ async fn transact(
         let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
         let before = known.last_seq - u64::try_from(events).unwrap_or(0);
         if let Err(error) = writes::write(session, pens, &accepted, &known, before).await {
-            return Err(roll_back(session, error).await);
+            return Err(roll_back(session, error, GroupError::Refused).await);
         }
         // From here on it may have happened, whatever we hear.
         session.client.batch_execute("COMMIT").await.map_err(|error| GroupError::Lost(failed(error)))?;
@@ -243,10 +269,11 @@ async fn look(
     session: &Session,
     looks: &Looks,
     commits: &[&EncodedCommit],
+    clock: &NodeClock,
 ) -> Result<(Known, Vec<Judgement>), StoreError> {
     let wanted = Wanted::of(commits);
     let seen = wanted::read(session, looks, &wanted).await?;
-    clock::check(seen.known.now)?;
+    clock::check(clock(), seen.known.now)?;
     let mut known = seen.known;
     let judge = |(commit, readings): (&&EncodedCommit, &Vec<i64>)| known.judge(commit, readings);
     let judgements = commits.iter().zip(&seen.readings).map(judge).collect();
@@ -254,9 +281,13 @@ async fn look(
 }
 
 /// Ends the transaction after an error. Only if that works is it certain that nothing happened.
-async fn roll_back(session: &Session, error: StoreError) -> GroupError {
+async fn roll_back(
+    session: &Session,
+    error: StoreError,
+    nothing_happened: fn(StoreError) -> GroupError,
+) -> GroupError {
     match session.client.batch_execute("ROLLBACK").await {
-        Ok(()) => GroupError::Refused(error),
+        Ok(()) => nothing_happened(error),
         Err(_) => GroupError::Lost(error),
     }
 }

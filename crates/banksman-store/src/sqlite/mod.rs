@@ -27,6 +27,7 @@ pub(crate) use self::writer::failed;
 
 use self::writer::Writer;
 use crate::encode::EncodedCommit;
+use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
     StoreError, StoredEvent, StoredNotice,
@@ -219,5 +220,12 @@ impl Store for SqliteStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         self.read(read::pending_count).await
+    }
+
+    async fn ready(&self) -> Result<(), StoreError> {
+        if self.writer.health.is_failing() {
+            written(self.commit(Commit::default()).await)?;
+        }
+        self.last_seq().await.map(drop)
     }
 }

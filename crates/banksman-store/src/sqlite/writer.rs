@@ -1,6 +1,7 @@
 //! The one thread that writes, and groups what comes in at the same time into one fsync.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -10,7 +11,9 @@ use tokio::sync::oneshot;
 
 use super::apply::{ApplyError, Totals, apply};
 use super::checkpoint::Checkpoints;
+use super::schema;
 use crate::encode::EncodedCommit;
+use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
@@ -30,6 +33,7 @@ struct Job {
 
 /// The way to the writer thread. Dropping it lets the thread finish what it was given and end.
 pub(super) struct Writer {
+    pub(super) health: Arc<Health>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -45,11 +49,13 @@ impl Writer {
         connection.set_prepared_statement_cache_capacity(64);
         let totals = Totals::load(&connection).map_err(failed)?;
         let (jobs, inbox) = channel();
+        let health = Arc::<Health>::default();
+        let noted = Arc::clone(&health);
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox))
+            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox, &noted))
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { health, jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Hands a commit over and waits until it is durable or refused.
@@ -78,6 +84,7 @@ fn run(
     mut checkpoints: Checkpoints,
     clock: &StoreClock,
     inbox: &Receiver<Job>,
+    health: &Health,
 ) {
     let mut group = Vec::with_capacity(GROUP);
     while let Ok(first) = inbox.recv() {
@@ -105,6 +112,7 @@ fn run(
                 vec![Err(failed(error).into())]
             }
         };
+        health.note(&answers);
         for (job, answer) in group.drain(..).zip(answers) {
             // Whoever asked may have gone away; what was committed stays committed.
             let Job { commit, answer: waiting } = job;
@@ -144,6 +152,10 @@ fn try_commit_group(
     totals.refresh(connection)?;
     let mut outcomes = Vec::with_capacity(group.len());
     for job in group {
+        if job.commit.is_empty() {
+            // The one write that dirties a page without changing it: a row that stays the same is not written.
+            connection.pragma_update(None, "user_version", schema::MIGRATIONS.len())?;
+        }
         match apply(connection, totals, &job.commit) {
             Ok(()) => outcomes.push(Ok(())),
             Err(ApplyError::Conflict(conflict)) => outcomes.push(Err(CommitError::Conflict(conflict))),

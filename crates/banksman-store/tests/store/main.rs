@@ -2,9 +2,11 @@
 
 #![expect(clippy::expect_used, reason = "without a place for its database a test stops")]
 
+mod chaos;
 mod million;
 mod nodes;
 mod postgres;
+mod script;
 mod tls;
 
 mod sqlite {

@@ -2,107 +2,16 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Duration, Instant};
 
-use banksman_core::json::CanonicalJson;
-use banksman_core::{
-    Action, ActionId, Assessment, Ballot, Case, Command, Decision, Kind, Moment, Notice, Opening, Principal,
-    PrincipalKind, Risk, Submission, Tier, Timestamp, TokenId, Transition, Verdict, open, step,
-};
+use banksman_core::{Decision, Timestamp};
 use banksman_store::conformance::Database;
 use banksman_store::postgres::{PostgresStore, examine};
-use banksman_store::{
-    AdvancedCase, Commit, CommitError, Conflict, Control, ControlChange, EventQuery, NewsOf, NoticeRow,
-    PendingLimits, Store, StoreError,
-};
+use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, NewsOf, PendingLimits, Store};
 use tokio::task::JoinSet;
 
-/// Nothing here takes longer, unless something hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-async fn node(database: &Database) -> Arc<PostgresStore> {
-    Arc::new(PostgresStore::open(&database.url()).await.expect("a store"))
-}
-
-fn now() -> Timestamp {
-    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
-    Timestamp::from_micros(0).after(since_1970)
-}
-
-fn person(kind: PrincipalKind, name: &str) -> Principal {
-    Principal { token: TokenId::from_parts(0, 7), kind, name: name.into(), owner: None, roles: Vec::new() }
-}
-
-fn id(number: u64) -> ActionId {
-    ActionId::from_parts(1_700_000_000_000 + number, u128::from(number))
-}
-
-/// The so-manieth proposal, unlike any other, held.
-fn proposed(number: u64) -> Transition {
-    let args = CanonicalJson::parse(format!(r#"{{"n":{number}}}"#).as_bytes()).expect("JSON");
-    let action = Action::bare("refund", Kind::Tool, args);
-    let verdict = Verdict::new(Tier::Approve, Risk::High, "refunds");
-    let submission = Arc::new(Submission {
-        digest: action.digest(),
-        action,
-        assessment: Assessment::of(Vec::new()),
-        verdict,
-    });
-    let agent = person(PrincipalKind::Agent, "riley");
-    open(Opening { id: id(number), agent, batch: None, submission, grant: None }, &Moment::at(now()))
-}
-
-fn opening(transition: Transition) -> Commit {
-    let notice = NoticeRow { action: transition.case.id, notice: Notice::Held, at: transition.event.at };
-    Commit {
-        opened: vec![Arc::new(transition.case)],
-        events: vec![transition.event],
-        notices: vec![notice],
-        ..Commit::default()
-    }
-}
-
-fn deciding(case: &Case, by: &str, decision: Decision) -> Commit {
-    let ballot = Ballot {
-        reviewer: person(PrincipalKind::Reviewer, by),
-        lent: Vec::new(),
-        decision,
-        version: case.version,
-        digest: case.submission.digest,
-        reason: None,
-        message: None,
-        remember: false,
-    };
-    let transition = step(case, Command::Decide(ballot), &Moment::at(now())).expect("a decision in time");
-    let advanced = AdvancedCase {
-        case: Arc::new(transition.case),
-        was_pending: true,
-        before: case.state.wakes_at(),
-        new_submission: false,
-    };
-    Commit { advanced: vec![advanced], events: vec![transition.event], ..Commit::default() }
-}
-
-/// Tries until it works, as clients do.
-async fn until_ok<T, F: Future<Output = Result<T, StoreError>>>(mut attempt: impl FnMut() -> F) -> T {
-    let begin = Instant::now();
-    loop {
-        match attempt().await {
-            Ok(answer) => return answer,
-            Err(error) => assert!(begin.elapsed() < PATIENCE, "it never recovered: {error}"),
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-}
-
-/// As many audit events as revisions, without gaps.
-async fn log_is_whole(store: &dyn Store) -> u64 {
-    let events = store.events(EventQuery::following(0, 100_000)).await.expect("the log");
-    let places: Vec<u64> = events.iter().map(|event| event.seq).collect();
-    let last = store.last_seq().await.expect("its end");
-    assert_eq!(places, (1..=last).collect::<Vec<_>>());
-    last
-}
+use crate::script::{PATIENCE, deciding, id, log_is_whole, node, now, opening, proposed, until_ok};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_decisions_on_many_nodes_one_wins() {
@@ -166,8 +75,14 @@ async fn what_one_node_commits_the_others_hear_at_once_and_in_order() {
         let begin = Instant::now();
         let next = heard(&mut news).await;
         slowest = slowest.max(begin.elapsed());
-        assert_eq!((next.last_seq, next.of), (number, vec![NewsOf::Action { id: id(number), wakes_at }]));
+        let of = NewsOf::Action { id: id(number), wakes_at, makes_room_for: None };
+        assert_eq!((next.last_seq, next.of), (number, vec![of]));
     }
+    // What people need not look at any more makes room for another.
+    let case = a.case(id(20)).await.expect("a look").expect("the action");
+    a.commit(deciding(&case, "ann", Decision::Deny)).await.expect("a decision");
+    let of = NewsOf::Action { id: id(20), wakes_at: None, makes_room_for: Some("riley".into()) };
+    assert_eq!(heard(&mut news).await.of, [of]);
     // Nineteen looks by the clock alone would take nineteen seconds, each up to one.
     assert!(slowest < Duration::from_millis(900), "{slowest:?}");
     // Its own commits are no news.
@@ -382,4 +297,63 @@ async fn an_address_that_cannot_be_read_is_refused_without_showing_its_password(
     let error = PostgresStore::open("postgres://u:hunter2@host:port/db").await.err().expect("a refusal");
     assert!(error.to_string().contains("address of the database"), "{error}");
     assert!(!error.to_string().contains("hunter2"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_node_whose_clock_is_off_writes_nothing_says_so_and_recovers_when_it_is_set_right() {
+    let database = Database::fresh();
+    let off = Arc::new(AtomicI64::new(0));
+    let clock = {
+        let off = Arc::clone(&off);
+        move || Timestamp::from_micros(now().as_micros() + 1_000_000 * off.load(Ordering::SeqCst))
+    };
+    let store = Arc::new(PostgresStore::open_with_clock(&database.url(), clock).await.expect("a store"));
+    store.commit(opening(proposed(1))).await.expect("a proposal");
+    for (jump, said) in [(3_600, "ahead of"), (-3_600, "behind"), (30, "ahead of"), (-30, "behind")] {
+        off.store(jump, Ordering::SeqCst);
+        // Many at once are told at once, and not each after a try of its own.
+        let begin = Instant::now();
+        let mut rush = JoinSet::new();
+        for number in 2..=60 {
+            let store = Arc::clone(&store);
+            rush.spawn(async move { store.commit(opening(proposed(number))).await });
+        }
+        for answer in rush.join_all().await {
+            let Err(CommitError::Unavailable(error)) = answer else { panic!("{jump}: {answer:?}") };
+            assert!(error.to_string().contains(said), "{jump}: {error}");
+        }
+        assert!(begin.elapsed() < Duration::from_secs(3), "{jump}: {:?}", begin.elapsed());
+        // It may look all the same.
+        assert!(store.case(id(1)).await.expect("a look").is_some());
+    }
+    assert_eq!(log_is_whole(&*store).await, 1);
+    off.store(-4, Ordering::SeqCst);
+    store.commit(opening(proposed(2))).await.expect("a proposal, a little off");
+    off.store(0, Ordering::SeqCst);
+    store.commit(opening(proposed(3))).await.expect("a proposal");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_lock_that_is_not_to_be_had_is_told_to_all_at_once() {
+    let database = Database::fresh();
+    let store = node(&database).await;
+    // Not one of our sessions, which the database would end: someone's forgotten transaction.
+    let config: tokio_postgres::Config = database.url().parse().expect("an address");
+    let (other, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
+    tokio::spawn(connection);
+    other.batch_execute("BEGIN; SELECT * FROM head FOR UPDATE").await.expect("the lock");
+    let begin = Instant::now();
+    let mut rush = JoinSet::new();
+    for number in 1..=60 {
+        let store = Arc::clone(&store);
+        rush.spawn(async move { store.commit(opening(proposed(number))).await });
+    }
+    for answer in rush.join_all().await {
+        assert!(matches!(answer, Err(CommitError::Unavailable(_))), "{answer:?}");
+    }
+    // The first may have gone alone, and then the rest waited for it: twice the database's limit, not sixty times.
+    assert!(begin.elapsed() < Duration::from_secs(16), "{:?}", begin.elapsed());
+    other.batch_execute("ROLLBACK").await.expect("the end");
+    store.commit(opening(proposed(1))).await.expect("a proposal");
+    assert_eq!(log_is_whole(&*store).await, 1);
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use banksman_core::{Actor, PrincipalKind};
-use banksman_engine::{Engine, EngineConfig, LogSink, NewToken, SystemClock};
+use banksman_engine::{Engine, EngineConfig, LogSink, NewToken};
 use banksman_http::{App, Hosts};
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -100,14 +100,9 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let address = listener.local_addr()?;
     // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
     let signer = folder.signer()?;
-    let engine = Engine::new(
-        args.database.open(&folder).await?,
-        Box::new(Arc::clone(&policy)),
-        Arc::new(SystemClock),
-        signer,
-        EngineConfig::default(),
-    )
-    .await?;
+    let (store, clock) = args.database.open_to_serve(&folder, &signer).await?;
+    let judge = Box::new(Arc::clone(&policy));
+    let engine = Engine::new(store, judge, clock, signer, EngineConfig::default()).await?;
     engine.staff_triage(Arc::new(Outside::new()));
     let (followed, digest) = (policy_path.clone(), policy.digest());
     engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;
@@ -115,8 +110,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let app = App::new(Arc::clone(&engine), Hosts::of(address, &args.allow_host), stopping.clone());
     let url = format!("http://{address}");
     // Not by whether there was a database: an earlier start may have been killed before it had shown anything.
-    let is_first = engine.tokens().await?.is_empty();
-    let first = if is_first { Some(first_start(&engine, &app, &url).await?) } else { None };
+    let first = first_start(&engine, &app, &url).await?;
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
 
     let mut workers = engine.start_workers(Arc::new(LogSink));
@@ -165,16 +159,18 @@ fn operator() -> String {
     if plain && user != "agent" { user } else { "operator".into() }
 }
 
-async fn first_start(engine: &Engine, app: &App, url: &str) -> anyhow::Result<FirstStart> {
+/// What there is to begin with, if nobody has begun before.
+async fn first_start(engine: &Engine, app: &App, url: &str) -> anyhow::Result<Option<FirstStart>> {
     let token = |kind, name: String| NewToken { kind, name, owner: None, roles: Vec::new(), lifetime: None };
-    let reviewer = engine.issue_token(token(PrincipalKind::Reviewer, operator()), Actor::Operator).await?;
-    let agent = engine.issue_token(token(PrincipalKind::Agent, "agent".into()), Actor::Operator).await?;
+    let new = [token(PrincipalKind::Reviewer, operator()), token(PrincipalKind::Agent, "agent".into())];
+    let issued = engine.issue_first_tokens(&new, &Actor::Operator).await?;
+    let Some([reviewer, agent]) = issued.as_deref() else { return Ok(None) };
     let code = app.sign_in_code(&operator())?;
-    Ok(FirstStart {
-        reviewer_token: reviewer.secret,
-        agent_token: agent.secret,
+    Ok(Some(FirstStart {
+        reviewer_token: reviewer.secret.clone(),
+        agent_token: agent.secret.clone(),
         sign_in_link: format!("{url}/sign-in?code={code}"),
-    })
+    }))
 }
 
 fn welcome(context: &Context, welcome: &Welcome) -> anyhow::Result<()> {

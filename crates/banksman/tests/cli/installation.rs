@@ -4,9 +4,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use banksman_client::Client;
+use banksman_core::Timestamp;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -42,16 +43,23 @@ pub(crate) fn program() -> Command {
 /// A place for a server, gone with the test.
 pub(crate) struct Installation {
     root: TempDir,
+    data: PathBuf,
 }
 
 impl Installation {
     pub(crate) fn new() -> Self {
-        Self { root: TempDir::new().unwrap() }
+        let root = TempDir::new().unwrap();
+        Self { data: root.path().join("data"), root }
     }
 
     /// The data folder; the server makes it.
     pub(crate) fn data(&self) -> PathBuf {
-        self.root.path().join("data")
+        self.data.clone()
+    }
+
+    /// Puts the data folder somewhere else.
+    pub(crate) fn keep_data_in(&mut self, data: PathBuf) {
+        self.data = data;
     }
 
     /// Beside the data folder, for whatever else a test needs.
@@ -121,7 +129,13 @@ impl Installation {
 
     /// A new token's id and secret.
     pub(crate) fn token(&self, kind: &str, name: &str) -> Issued {
-        let output = self.operator(&["token", "new", "--kind", kind, "--name", name, "--json"]);
+        self.token_with(&[], kind, name)
+    }
+
+    /// The same, with more arguments, such as where the data is.
+    pub(crate) fn token_with(&self, more: &[&str], kind: &str, name: &str) -> Issued {
+        let new = ["new", "--kind", kind, "--name", name, "--json"];
+        let output = self.operator(&[&["token"], more, &new].concat());
         assert_eq!(output.status.code(), Some(0), "{}", said(&output));
         document(&output)
     }
@@ -252,6 +266,16 @@ impl Server {
         drop(self);
     }
 
+    /// SIGSTOP: it is there and does nothing, not even notice.
+    pub(crate) fn freeze(&self) {
+        self.process.signal(Signal::STOP);
+    }
+
+    /// SIGCONT: it goes on where it was, as if no time had passed.
+    pub(crate) fn thaw(&self) {
+        self.process.signal(Signal::CONT);
+    }
+
     /// SIGTERM; it is not waited for.
     pub(crate) fn tell_to_stop(&self) {
         self.process.signal(Signal::TERM);
@@ -292,6 +316,11 @@ pub(crate) fn document<T: DeserializeOwned>(output: &Output) -> T {
 /// Everything that a command said, for messages.
 pub(crate) fn said(output: &Output) -> String {
     format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+}
+
+/// The time now, as servers on this machine see it.
+pub(crate) fn now() -> Timestamp {
+    Timestamp::from_micros(0).after(SystemTime::now().duration_since(UNIX_EPOCH).unwrap())
 }
 
 /// The permission bits of a file.

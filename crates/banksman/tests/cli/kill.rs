@@ -1,28 +1,18 @@
 //! `kill -9` of the server at any moment, over live traffic: nothing that was acknowledged is lost, and nothing is
 //! claimed twice.
 //!
-//! Agents and reviewers work at full speed and write down every answer that they got ([`book`]). The server is killed
-//! and started again on the same folder, over and over. Clients do what a real client would: send again what may be
-//! sent again, look before they repeat the rest. In the end a checker holds the book against what the API says
-//! ([`checker`]).
+//! The server is killed and started again on the same folder, over and over, while a [`crate::crew`] works with it.
 //!
 //! `BANKSMAN_KILLS=2000 cargo test -p banksman --test cli kill` goes on for longer; `BANKSMAN_SEED` makes the same
 //! choices again.
 
-mod agents;
-mod book;
-mod checker;
-mod reviewers;
-mod site;
-
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use self::agents::Agent;
-use self::reviewers::Reviewer;
-use self::site::{Line, Site};
 use crate::chance::Chance;
-use crate::installation::{Installation, Server};
+use crate::crew::site::Site;
+use crate::crew::{Crew, POLICY, checker};
+use crate::installation::{Installation, Server, now};
 
 /// Kills in the ordinary run of the suite, and how long it may go on about them on a slow machine.
 const KILLS: u32 = 40;
@@ -31,20 +21,8 @@ const BUDGET: Duration = Duration::from_secs(25);
 /// How long a server lives at the most before it is killed.
 const LIFETIME_MILLIS: u64 = 200;
 
-/// `steady` waits as long as it takes, `hasty` loses its authorisation and its lease within a second, `grave` needs
-/// two people, `free` needs nobody.
-const POLICY: &str = "\
-version: 1
-defaults: {timeout: 6h, claim_within: 6h, lease: 6h}
-tools:
-  steady: {risk: high, tier: approve}
-  hasty: {risk: high, tier: approve, claim_within: 1s, lease: 1s}
-  grave: {risk: critical, tier: escalate}
-  free: {risk: low, tier: auto}
-";
-
-const AGENTS: [&str; 3] = ["riley", "robin", "rowan"];
-const REVIEWERS: [&str; 3] = ["ann", "bob", "carla"];
+/// How long an answer may take.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 #[test]
 fn nothing_acknowledged_is_lost_and_nothing_runs_twice_however_often_the_server_is_killed() {
@@ -57,14 +35,15 @@ fn nothing_acknowledged_is_lost_and_nothing_runs_twice_however_often_the_server_
     let policy = installation.policy(POLICY);
     let start = || installation.serve_with(&["--policy", policy.to_str().unwrap()]);
     let mut server = start();
-    let site = Arc::new(Site::at(server.url()));
-    let people = employ(&installation, &site, &mut chance);
+    let site = Arc::new(Site::new(1, PATIENCE));
+    site.came_up(0, server.url());
+    let crew = Crew::employ(&site, &mut chance, |kind, name| installation.token(kind, name).token);
     let began = Instant::now();
     let mut kills = 0;
     while kills < asked.unwrap_or(KILLS) && (asked.is_some() || began.elapsed() < BUDGET) {
         std::thread::sleep(chance.up_to_millis(LIFETIME_MILLIS));
         server.kill();
-        site.went_down();
+        site.went_down(0);
         kills += 1;
         if chance.percent(20) {
             // Not even starting is a moment when it may not be killed.
@@ -75,49 +54,26 @@ fn nothing_acknowledged_is_lost_and_nothing_runs_twice_however_often_the_server_
             kills += 1;
         }
         server = start();
-        site.came_up(server.url());
+        site.came_up(0, server.url());
     }
     // What was under way gets its answer, because the server is up; then everyone goes home.
-    site.close();
-    for person in people {
-        person.join().unwrap();
-    }
+    crew.go_home(&site);
     // What is read from here on comes from the disk: whoever remembered it is gone.
     server.kill();
     let server = start();
     let reviewer = installation.token("reviewer", "the checker");
-    let book = site.into_book();
+    let book = site.book();
     eprintln!("{kills} kills in {:?}: {}", began.elapsed(), book.summary());
-    let findings = checker::check(&server.client(&reviewer.token), &book);
+    let (record, mut findings) = checker::read(&server.client(&reviewer.token));
+    eprintln!("{}", record.tally());
+    findings.extend(checker::check(&record, &book, now()));
     assert!(findings.is_empty(), "BANKSMAN_SEED={seed}\n{}\n{}", findings.join("\n"), log_end(&installation));
+    assert_eq!(book.unavailable, 0, "its store is a file beside it");
     if asked.is_none_or(|asked| asked >= KILLS) {
         assert!(kills >= 10, "too slow a machine to prove anything: {kills} kills");
         book.expect_something_of_everything();
     }
     look_at_the_file(&installation, &server, &reviewer.token, policy.to_str().unwrap());
-}
-
-/// Agents, two threads for each so that they also race themselves, and reviewers.
-fn employ(
-    installation: &Installation,
-    site: &Arc<Site>,
-    chance: &mut Chance,
-) -> Vec<std::thread::JoinHandle<()>> {
-    let mut people = Vec::new();
-    for (place, name) in (0..).zip(AGENTS) {
-        let token = installation.token("agent", name).token;
-        let desk = agents::Desk::new(place);
-        for _ in 0..2 {
-            let agent = Agent::new(Line::new(site, &token), name, Arc::clone(&desk), chance.fork());
-            people.push(std::thread::spawn(move || agent.work()));
-        }
-    }
-    for name in REVIEWERS {
-        let token = installation.token("reviewer", name).token;
-        let reviewer = Reviewer::new(Line::new(site, &token), name, chance.fork());
-        people.push(std::thread::spawn(move || reviewer.work()));
-    }
-    people
 }
 
 /// SQLite itself finds the file sound.

@@ -9,6 +9,7 @@
 
 mod backup;
 mod chance;
+mod crew;
 mod installation;
 mod policy;
 mod policy_tools;
@@ -19,6 +20,7 @@ mod help;
 mod offline;
 
 mod commands;
+mod degraded;
 mod gated;
 mod hooks;
 mod hostile;
@@ -30,4 +32,5 @@ mod server;
 mod stopping;
 mod store_copy;
 mod token;
+mod torture;
 mod triage;

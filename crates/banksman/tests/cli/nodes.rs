@@ -52,6 +52,38 @@ fn proposed_on_one_node_decided_on_another_awaited_on_a_third_and_claimed_on_a_f
 }
 
 #[test]
+fn of_nodes_that_start_at_once_over_an_empty_database_one_shows_tokens() {
+    let database = Database::fresh();
+    let places: [Installation; 4] = std::array::from_fn(|_| Installation::new());
+    let url = database.url();
+    let start = |place: &Installation| place.spawn(place.serve_command(&["--database", &url, "--json"]));
+    let starting = places.each_ref().map(start);
+    let nodes = starting.map(|node| node.ready().unwrap());
+    let first: Vec<_> = nodes.iter().filter_map(|node| node.welcome.first.as_ref()).collect();
+    assert_eq!(first.len(), 1);
+    for node in &nodes {
+        assert!(node.client(&first[0].reviewer_token).mode().is_ok());
+    }
+    let tokens = stdout(&places[0].operator(&["token", "--database", &url, "list"]));
+    assert_eq!(tokens.matches("tok_").count(), 2, "{tokens}");
+}
+
+#[test]
+fn a_node_with_another_signing_key_says_so_loudly() {
+    let database = Database::fresh();
+    let [one, same, other] = std::array::from_fn(|_| Installation::new());
+    let first = node(&one, &database);
+    std::fs::create_dir(same.data()).unwrap();
+    std::fs::copy(one.data().join("signing.key"), same.data().join("signing.key")).unwrap();
+    let _same = node(&same, &database);
+    assert!(!same.log().contains("sign with another key"), "{}", same.log());
+    let _other = node(&other, &database);
+    assert!(other.log().contains("other nodes sign with another key"), "{}", other.log());
+    assert!(other.log().contains("ERROR"), "{}", other.log());
+    first.kill();
+}
+
+#[test]
 fn a_killed_node_leaves_nothing_undone() {
     let database = Database::fresh();
     let (one, other) = (Installation::new(), Installation::new());
@@ -68,27 +100,6 @@ fn a_killed_node_leaves_nothing_undone() {
         assert!(began.elapsed() < PATIENCE, "it was never ended");
         std::thread::sleep(Duration::from_millis(50));
     }
-}
-
-#[test]
-fn while_the_database_is_away_nothing_is_let_through_and_then_it_goes_on() {
-    let database = Database::fresh();
-    let installation = Installation::new();
-    let server = node(&installation, &database);
-    let agent = server.client(&server.first().agent_token);
-    agent.propose(&Proposal::new(r#"{"tool":"refund","args":{"n":1}}"#)).unwrap();
-    database.admit(false);
-    database.cut_connections();
-    let refused = agent.propose(&Proposal::new(r#"{"tool":"refund","args":{"n":2}}"#)).unwrap_err();
-    assert_eq!(refused.problem().map(|problem| problem.status), Some(503), "{refused}");
-    assert!(agent.ready().is_err(), "it says that it is ready");
-    database.admit(true);
-    let began = Instant::now();
-    while let Err(error) = agent.propose(&Proposal::new(r#"{"tool":"refund","args":{"n":3}}"#)) {
-        assert!(began.elapsed() < PATIENCE, "it never recovered: {error}");
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    agent.ready().unwrap();
 }
 
 #[test]

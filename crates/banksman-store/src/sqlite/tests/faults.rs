@@ -135,6 +135,29 @@ async fn a_full_disk_stores_nothing_half_and_heals_without_a_restart() {
     assert!(reopened.case(id(5)).await.unwrap().is_some());
 }
 
+#[tokio::test]
+async fn a_file_that_has_become_read_only_stores_nothing_says_so_and_can_be_looked_at() {
+    let file = File::new();
+    let store = file.store();
+    store.commit(opening(proposed(1, Tier::Approve))).await.unwrap();
+    drop(store);
+    let connection = file.connect();
+    configure(&connection).unwrap();
+    connection.pragma_update(None, "query_only", true).unwrap();
+    let readers = Arc::new(Readers { path: file.path(), idle: Mutex::new(Vec::new()) });
+    let writer = Writer::start(connection, &file.path(), Box::new(Timestamp::default)).unwrap();
+    let store = SqliteStore { writer, readers };
+    store.ready().await.unwrap();
+    for _ in 0..2 {
+        let answer = store.commit(opening(proposed(2, Tier::Approve))).await;
+        let Err(CommitError::Unavailable(error)) = answer else { panic!("{answer:?}") };
+        assert!(error.to_string().contains("readonly"), "{error}");
+        assert!(store.ready().await.is_err(), "it says that it is ready");
+        assert!(store.case(id(1)).await.unwrap().is_some());
+    }
+    assert_eq!(store.last_seq().await.unwrap(), 1);
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_fits_on_a_filling_disk_is_stored_and_the_rest_is_not() {
     let file = File::new();

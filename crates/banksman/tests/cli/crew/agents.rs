@@ -9,7 +9,7 @@ use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, ClaimBody, OutcomeBody, OutcomeStatus};
 use banksman_core::{ActionId, Status};
 
-use super::book::{Reported, number_of};
+use super::book::{Reply, Wish, number_of};
 use super::site::{Answer, Line};
 use crate::chance::Chance;
 
@@ -83,9 +83,6 @@ impl Agent {
             r#"{{"tool":"{tool}","args":{{"number":{number},"amount":{}}}}}"#,
             self.chance.below(1000)
         );
-        self.line.site.write(|book| {
-            book.numbers.insert(number);
-        });
         self.send_proposal(number, &key, &body);
         if self.chance.percent(10) {
             // A request that was answered and arrives once more, as networks have it.
@@ -95,16 +92,21 @@ impl Agent {
 
     fn send_proposal(&mut self, number: u64, key: &str, body: &str) {
         let proposal = Proposal { idempotency_key: Some(key), ..Proposal::new(body) };
-        match self.line.insist(|client| client.propose(&proposal), |book| book.lost.proposals += 1) {
+        let asked = self.line.wish(self.name, Wish::Propose { number, key: key.to_owned() });
+        match self.line.insist(Some(asked), |client| client.propose(&proposal)) {
             Ok(Some(action)) => {
-                self.line.site.write(|book| book.proposed(number, self.name, key, &action));
+                let (id, version, digest) = (action.id, action.version, action.digest);
+                self.line.told(asked, Reply::Proposed { id, version, digest });
                 let mut open = self.desk.open.lock().unwrap();
-                if !open.contains(&action.id) {
-                    open.push(action.id);
+                if !open.contains(&id) {
+                    open.push(id);
                 }
             }
             Ok(None) => {}
-            Err(code) => self.line.site.write(|book| book.refused("a proposal", &code, &[])),
+            Err(code) => {
+                self.line.site.write(|book| book.refused("a proposal", &code, &["blocked"]));
+                self.line.told(asked, Reply::Refused(code));
+            }
         }
     }
 
@@ -138,7 +140,7 @@ impl Agent {
 
     /// Reading may be repeated as often as it takes.
     fn look(&mut self, id: ActionId) -> Option<ActionView> {
-        match self.line.insist(|client| client.action(id), |_| {}) {
+        match self.line.insist(None, |client| client.action(id)) {
             Ok(action) => action,
             Err(code) => {
                 self.line.site.write(|book| book.broken.push(format!("{id} cannot be seen: {code}")));
@@ -149,54 +151,56 @@ impl Agent {
     }
 
     fn claim(&mut self, action: &ActionView) {
-        let (id, claim) = (action.id, ClaimBody { digest: action.digest, preconditions: None });
-        loop {
-            match self.line.ask(|client| client.claim(id, &claim)) {
-                Answer::Given(claimed) => {
-                    self.line.site.write(|book| book.claimed(&claimed));
-                    self.desk.close(id);
-                    return self.run(action, number_of(&claimed.args));
-                }
-                Answer::Refused(code) => {
-                    // Its other thread was faster, or it dawdled.
-                    let in_order = ["already_claimed", "lapsed"];
-                    return self.line.site.write(|book| book.refused("a claim", &code, &in_order));
-                }
-                Answer::Lost => {
-                    self.line.site.write(|book| book.lost.claims += 1);
-                    // The one request that must not be sent again blindly. If it was taken, whether by this thread or
-                    // the other, it is not run: better an `unknown` for people to look into than twice.
-                    let Some(now) = self.look(id) else { return };
-                    if now.status != Status::Authorised {
-                        self.line.site.write(|book| {
-                            let taken = matches!(now.status, Status::Executing | Status::Unknown);
-                            book.lost.claims_taken += u64::from(taken);
-                        });
-                        return self.desk.close(id);
-                    }
-                }
-                Answer::Nobody => return,
+        // Its other thread was faster, or it dawdled.
+        let in_order = ["already_claimed", "lapsed", "frozen"];
+        while let Asking::Lost = self.ask_to_claim(action, "a claim", &in_order) {
+            // The one request that must not be sent again blindly. If it was taken, whether by this thread or
+            // the other, it is not run: better an `unknown` for people to look into than twice.
+            let Some(now) = self.look(action.id) else { return };
+            if now.status != Status::Authorised {
+                let taken = matches!(now.status, Status::Executing | Status::Unknown);
+                self.line.site.write(|book| book.claims_taken_unheard += u64::from(taken));
+                return self.desk.close(action.id);
             }
         }
     }
 
-    /// A claim that ought to be refused: nothing may ever come of it.
+    /// A claim that ought to be refused: nothing may ever come of it. Unless it was approved a moment ago: then it is a
+    /// claim like any other, and is counted as one; an edit would have been noticed by the digest.
     fn try_to_claim(&mut self, action: &ActionView) {
-        let claim = ClaimBody { digest: action.digest, preconditions: None };
-        match self.line.ask(|client| client.claim(action.id, &claim)) {
-            // It was approved a moment ago. Then it is a claim like any other, and is counted as one; an edit would
-            // have been noticed by the digest.
+        let in_order = ["already_claimed", "lapsed", "frozen", "not_authorised", "digest_mismatch"];
+        self.ask_to_claim(action, "a claim out of turn", &in_order);
+    }
+
+    fn ask_to_claim(&mut self, action: &ActionView, what: &str, in_order: &[&str]) -> Asking {
+        let (id, claim) = (action.id, ClaimBody { digest: action.digest, preconditions: None });
+        let asked = self.line.wish(self.name, Wish::Claim { id, version: action.version });
+        match self.line.ask(|client| client.claim(id, &claim)) {
             Answer::Given(claimed) => {
-                self.line.site.write(|book| book.claimed(&claimed));
-                self.desk.close(action.id);
-                self.run(action, number_of(&claimed.args));
+                let number = number_of(&claimed.args);
+                self.line.told(
+                    asked,
+                    Reply::Claimed {
+                        number,
+                        idempotency_key: claimed.idempotency_key,
+                        digest: claimed.digest,
+                        lease_expires_at: claimed.lease_expires_at,
+                    },
+                );
+                self.desk.close(id);
+                self.run(action, number);
+                Asking::Over
             }
             Answer::Refused(code) => {
-                let in_order = ["already_claimed", "lapsed", "not_authorised", "digest_mismatch"];
-                self.line.site.write(|book| book.refused("a claim out of turn", &code, &in_order));
+                self.line.site.write(|book| book.refused(what, &code, in_order));
+                self.line.told(asked, Reply::Refused(code));
+                Asking::Over
             }
-            Answer::Lost => self.line.site.write(|book| book.lost.claims += 1),
-            Answer::Nobody => {}
+            Answer::Lost => {
+                self.line.unheard(asked);
+                Asking::Lost
+            }
+            Answer::Nobody => Asking::Over,
         }
     }
 
@@ -220,21 +224,27 @@ impl Agent {
             result: Some(result.clone()),
             error: failed.then(|| "it was not to be".into()),
         };
-        self.line.site.write(|book| {
-            book.reported.insert(id);
-        });
-        match self.line.insist(|client| client.outcome(id, &outcome), |book| book.lost.outcomes += 1) {
+        let status = if failed { Status::Failed } else { Status::Succeeded };
+        let asked = self.line.wish(self.name, Wish::Report { id, status, result: Some(result) });
+        match self.line.insist(Some(asked), |client| client.outcome(id, &outcome)) {
             Ok(Some(action)) => {
-                let status = if failed { Status::Failed } else { Status::Succeeded };
-                self.line.site.write(|book| {
-                    if action.status != status {
-                        book.broken.push(format!("{id} was reported {status} and is {}", action.status));
-                    }
-                    book.outcomes.push(Reported { id, status, result: Some(result) });
-                });
+                self.line.told(asked, Reply::Recorded);
+                if action.status != status {
+                    let wrong = format!("{id} was reported {status} and is {}", action.status);
+                    self.line.site.write(|book| book.broken.push(wrong));
+                }
             }
             Ok(None) => {}
-            Err(code) => self.line.site.write(|book| book.refused("an outcome", &code, &[])),
+            Err(code) => {
+                self.line.site.write(|book| book.refused("an outcome", &code, &[]));
+                self.line.told(asked, Reply::Refused(code));
+            }
         }
     }
+}
+
+/// Whether a claim was answered.
+enum Asking {
+    Over,
+    Lost,
 }

@@ -5,7 +5,7 @@ use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, DecisionRequest};
 use banksman_core::{Decision, Status};
 
-use super::book::{Decided, number_of};
+use super::book::{Reply, Wish, number_of};
 use super::site::Line;
 use crate::chance::Chance;
 
@@ -28,7 +28,7 @@ impl Reviewer {
         let pending =
             ActionsQuery { status: Some(Status::Pending), limit: Some(PAGE), ..ActionsQuery::default() };
         while !self.line.site.is_closing() {
-            match self.line.insist(|client| client.actions(&pending), |_| {}) {
+            match self.line.insist(None, |client| client.actions(&pending)) {
                 Ok(Some(page)) if page.items.is_empty() => std::thread::sleep(self.chance.up_to_millis(2)),
                 Ok(Some(page)) => {
                     let seen: Vec<&ActionView> = page.items.iter().collect();
@@ -61,19 +61,16 @@ impl Reviewer {
             message: (decision == Decision::Respond).then(|| "ask again tomorrow".into()),
             remember: None,
         };
-        let made =
-            self.line.insist(|client| client.decide(action.id, &request), |book| book.lost.decisions += 1);
-        match made {
-            Ok(Some(now)) => {
-                // An edit counts for the version that it makes.
-                let version = action.version + u32::from(decision == Decision::Modify);
-                let made = Decided { id: now.id, by: self.name, decision, version };
-                self.line.site.write(|book| book.decisions.push(made));
-            }
+        let wish = Wish::Decide { id: action.id, decision, version: action.version };
+        let asked = self.line.wish(self.name, wish);
+        match self.line.insist(Some(asked), |client| client.decide(action.id, &request)) {
+            Ok(Some(_)) => self.line.told(asked, Reply::Decided),
             Ok(None) => {}
             Err(code) => {
-                let in_order = ["stale_version", "digest_mismatch", "already_decided", "already_voted"];
+                let in_order =
+                    ["stale_version", "digest_mismatch", "already_decided", "already_voted", "frozen"];
                 self.line.site.write(|book| book.refused("a decision", &code, &in_order));
+                self.line.told(asked, Reply::Refused(code));
             }
         }
     }

@@ -1,0 +1,13 @@
+//! What tests break things with: a PostgreSQL that can crash, a line to it that can fail in every way, a small disk.
+//!
+//! Nothing here knows Banksman. Threads and blocking sockets, because it has to work beside any runtime or none.
+
+mod cluster;
+mod disk;
+mod programs;
+mod proxy;
+mod wire;
+
+pub use cluster::Cluster;
+pub use disk::SmallDisk;
+pub use proxy::{Moment, Proxy, Trap, Weather};
