@@ -31,6 +31,9 @@ pub(crate) enum Gate {
     Embedded(Box<Embedded>),
 }
 
+/// Hears of a hold, and where it can be decided.
+type OnHold<'a> = &'a dyn Fn(&ActionView, &str);
+
 /// An action, and how long to wait for whoever decides.
 pub(crate) struct Question<'a> {
     pub(crate) action: &'a Action,
@@ -43,7 +46,7 @@ pub(crate) struct Question<'a> {
     /// Whether whoever asks can run other arguments than it asked for.
     pub(crate) takes_edits: bool,
     /// Told when it is held, with the server's address, for whoever waits at a terminal.
-    pub(crate) on_hold: Option<&'a dyn Fn(&ActionView, &str)>,
+    pub(crate) on_hold: Option<OnHold<'a>>,
 }
 
 /// What came of the question.

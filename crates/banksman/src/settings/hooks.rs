@@ -67,9 +67,11 @@ fn without_one(text: &str, settings: Value, is_ours: &impl Fn(&str) -> bool) -> 
     for (event_at, event) in hooks.value.children.iter().enumerate() {
         for (group_at, group) in event.value.children.iter().enumerate() {
             let Some(handlers) = group.value.member("hooks") else { continue };
-            let ours = |at: &usize| {
-                settings["hooks"][&event.name][group_at]["hooks"][at]["command"].as_str().is_some_and(is_ours)
+            let command = |at: usize| {
+                let groups = settings.get("hooks")?.get(&event.name)?;
+                groups.get(group_at)?.get("hooks")?.get(at)?.get("command")?.as_str()
             };
+            let ours = |at: &usize| command(*at).is_some_and(is_ours);
             let Some(at) = (0..handlers.value.children.len()).find(ours) else { continue };
             return Some(
                 match (handlers.value.children.len(), event.value.children.len(), hooks.value.children.len())
