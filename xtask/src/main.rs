@@ -26,6 +26,9 @@ cargo xtask CHORE
       --rounds N          runs of each, of which the median counts (default 3)
       --binary PATH       measure this binary instead of building one
       --no-memory         leave out the measurement of memory per pending action
+  bench hook [OPTIONS]    a coding agent's hook, a whole process, beside /bin/true and cat
+      --runs N            of each, taking turns (default 200)
+      --binary PATH       measure this binary instead of building one
   bench policy            judging by 10 to 10,000 rules, beside cedar-policy in the same run
   bench risk [--corpora DIR]
                           judge labelled cases: recall, false alarms, time (default ../shared/corpora)
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
             &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),
         ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
+        ["bench", "hook", rest @ ..] => bench::hook::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             return ExitCode::SUCCESS;

@@ -2,6 +2,7 @@
 
 mod connection;
 pub(crate) mod cycle;
+pub(crate) mod hook;
 mod limits;
 mod load;
 mod server;

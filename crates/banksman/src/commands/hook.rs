@@ -10,7 +10,7 @@ use banksman_core::Digest;
 use banksman_core::wire::{OutcomeBody, OutcomeStatus};
 
 use crate::context::Context;
-use crate::gate::{Gate, Question, Ruling, Unseen, Where};
+use crate::gate::{Clearance, Gate, Question, Ruling, Unseen, Where};
 use crate::hook::{Answer, Call, Claimed, Claims, Event, Form, Host, Outlet, Report, likely_form};
 use crate::pretty::one_line;
 use crate::prompt::{self, Choice};
@@ -106,26 +106,7 @@ fn decide(args: &Args, context: &Context, call: &Call, until: Instant) -> Answer
         on_hold: None,
     };
     match gate.ask(&question, context) {
-        Ruling::Allowed(clearance) => {
-            let input = clearance.modified.then(|| call.input_of(&clearance.args));
-            if let (Some(claims), Some(id), Some(action)) = (&claims, &call.id, clearance.claimed) {
-                let claimed = Claimed { action, deed: call.deed(&clearance.args) };
-                // Without the file nobody reports the outcome, and a human is shown that it is unknown.
-                let _ = claims.put(call.session.as_deref(), id, &claimed);
-            }
-            match input {
-                Some(None) => Answer::deny(format!(
-                    "{} The reviewer's arguments cannot be run by this host: {}",
-                    clearance.words,
-                    one_line(&clearance.args)
-                )),
-                None => Answer::Allow { reason: clearance.words, input: None },
-                Some(input) => Answer::Allow {
-                    reason: format!("{} A reviewer changed the arguments.", clearance.words),
-                    input,
-                },
-            }
-        }
+        Ruling::Allowed(clearance) => let_run(&gate, claims.as_ref(), call, clearance),
         Ruling::Edited { args: edited, words } => {
             let shown = call.input_of(&edited).unwrap_or(edited);
             Answer::deny(format!(
@@ -145,6 +126,28 @@ fn decide(args: &Args, context: &Context, call: &Call, until: Instant) -> Answer
             }
         }
     }
+}
+
+/// The answer to a call that may run, and the note for its report.
+fn let_run(gate: &Gate, claims: Option<&Claims>, call: &Call, clearance: Clearance) -> Answer {
+    let Clearance { args, modified, claimed, words } = clearance;
+    let input = if modified { call.input_of(&args) } else { None };
+    if modified && input.is_none() {
+        // Claimed, and not to be run: that is how it ended, and nobody should have to wonder.
+        let error = "the host cannot run the reviewer's arguments".to_owned();
+        if let (Gate::Server(server), Some(id)) = (gate, claimed) {
+            let outcome =
+                OutcomeBody { status: OutcomeStatus::Failed, result: None, error: Some(error.clone()) };
+            let _ = server.report(id, &outcome);
+        }
+        return Answer::deny(format!("{words} But {error}: {}", one_line(&args)));
+    }
+    if let (Some(claims), Some(id), Some(action)) = (claims, &call.id, claimed) {
+        // Without the file nobody reports the outcome, and a human is shown that it is unknown.
+        let _ = claims.put(call.session.as_deref(), id, &Claimed { action, deed: call.deed(&args) });
+    }
+    let reason = if modified { format!("{words} A reviewer changed the arguments.") } else { words };
+    Answer::Allow { reason, input }
 }
 
 /// On the terminal that was named, by the host, or not at all.

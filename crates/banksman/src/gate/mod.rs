@@ -123,7 +123,8 @@ impl Gate {
             };
         }
         let globals = &context.globals;
-        let url = Some(globals.url.trim()).filter(|url| !url.is_empty() && *url != DEFAULT_URL);
+        let named = std::env::var_os("BANKSMAN_URL").is_some_and(|url| !url.is_empty());
+        let url = Some(globals.url.trim()).filter(|url| !url.is_empty() && (named || *url != DEFAULT_URL));
         let token = globals.token.as_ref().map(crate::cli::Secret::reveal).filter(|token| !token.is_empty());
         match (url, token) {
             (url, Some(token)) => Self::server(url.unwrap_or(DEFAULT_URL), token),

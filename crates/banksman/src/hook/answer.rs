@@ -10,6 +10,8 @@
 use banksman_core::json::CanonicalJson;
 use serde::Serialize;
 
+use crate::display::Visible;
+
 /// Longest reason that is handed to a host.
 const REASON_CHARS: usize = 6_000;
 
@@ -159,7 +161,9 @@ fn brief(reason: &str) -> String {
     if reason.is_empty() {
         return "Banksman: denied".to_owned();
     }
-    reason.chars().take(REASON_CHARS).collect()
+    // Hosts show it to people: line by line, and with nothing in it that a terminal would obey.
+    let shown: Vec<String> = reason.lines().map(|line| Visible(line).to_string()).collect();
+    shown.join("\n").chars().take(REASON_CHARS).collect()
 }
 
 #[cfg(test)]
@@ -215,6 +219,8 @@ mod tests {
             let said = deny["hookSpecificOutput"]["permissionDecisionReason"].as_str().unwrap();
             assert!(!said.trim().is_empty());
         }
+        let hostile = rendered(&Answer::deny("one\r\ntwo\u{1b}[2J"), Host::Codex, Form::PreToolUse);
+        assert_eq!(hostile["hookSpecificOutput"]["permissionDecisionReason"], "one\ntwo\\u{1b}[2J");
         let endless = rendered(&Answer::deny("x".repeat(1 << 20)), Host::Codex, Form::PreToolUse);
         assert!(endless.to_string().len() < 10_000);
     }
