@@ -21,6 +21,8 @@ cargo xtask CHORE
       --seed S            the plan of an earlier run, which printed it
   check                   formatting, clippy with warnings denied, house rules: what .ci/run runs besides tests
   bench cycle [OPTIONS]   propose -> decide -> claim -> outcome over HTTP, beside the machine's own limits
+      --database KIND     sqlite (default) or postgres, a temporary one
+      --nodes A,B         how many nodes share the PostgreSQL (default 1,2,4)
       --cycles N          cycles per run and client count (default 6000; a tenth of it for one client)
       --clients A,B,C     how many clients at a time (default 1,16,64)
       --rounds N          runs of each, of which the median counts (default 3)
@@ -28,6 +30,16 @@ cargo xtask CHORE
       --no-memory         leave out the measurement of memory per pending action
   bench hook [OPTIONS]    a coding agent's hook, a whole process, beside /bin/true and cat
       --runs N            of each, taking turns (default 200)
+      --binary PATH       measure this binary instead of building one
+  bench hold [OPTIONS]    many pending actions and many clients that wait: memory of each, and how soon they hear
+      --database KIND     sqlite (default) or postgres
+      --nodes N           how many nodes share the PostgreSQL (default 1); reviewers and clients are spread over them
+      --pending N         how many actions are held (default 100000)
+      --waiters N         how many clients wait, each for one of them (default 10000)
+      --binary PATH       measure this binary instead of building one
+  bench peers [OPTIONS]   the same cycle on LangGraph, DBOS and Restate, from PyPI and npm, beside ours
+      --cycles N          cycles per run (default 400; a quarter of it for one client; ours runs ten times as many)
+      --clients A,B,C     how many clients at a time (default 1,16,64)
       --binary PATH       measure this binary instead of building one
   bench policy            judging by 10 to 10,000 rules, beside cedar-policy in the same run
   bench risk [--corpora DIR]
@@ -58,6 +70,8 @@ fn main() -> ExitCode {
         ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
         ["bench", "hook", rest @ ..] => bench::hook::run(rest),
+        ["bench", "hold", rest @ ..] => bench::hold::run(rest),
+        ["bench", "peers", rest @ ..] => bench::peers::run(rest),
         [] | ["help" | "--help" | "-h"] => {
             println!("{HELP}");
             return ExitCode::SUCCESS;

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: every test, on a machine that has only Rust and a C compiler.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::bail;
@@ -35,4 +36,9 @@ pub(crate) fn cargo_with(arguments: &[&str], variables: &[(&str, &str)]) -> anyh
         bail!("cargo {} failed", arguments.join(" "));
     }
     Ok(())
+}
+
+/// Where cargo puts what it builds, and we what we fetch.
+pub(crate) fn target() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }

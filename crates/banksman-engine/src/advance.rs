@@ -97,7 +97,8 @@ impl Engine {
         house: House,
         mut plan: impl FnMut(&Scene<'_>) -> Result<Plan, EngineError> + Send,
     ) -> Result<Arc<Case>, EngineError> {
-        let mut fresh = false;
+        // Whether the action, and the house rules, were read since this began.
+        let (mut fresh, mut fresh_rules) = (false, false);
         for _ in 0..TRIES {
             let recalled = if fresh { None } else { self.memory.get(id) };
             let case = match recalled {
@@ -118,11 +119,13 @@ impl Engine {
             let planned = match planned {
                 Ok(planned) => planned,
                 // What is remembered may be old. Only what is stored says no.
-                Err(EngineError::Refused { refusal, .. }) if !fresh => {
+                Err(EngineError::Refused { refusal, .. }) if !fresh_rules && goes_by_rules(&refusal) => {
+                    (fresh, fresh_rules) = (true, true);
+                    self.reload_control().await?;
+                    continue;
+                }
+                Err(EngineError::Refused { .. }) if !fresh => {
                     fresh = true;
-                    if matches!(refusal, Refusal::Frozen { .. }) {
-                        self.reload_control().await?;
-                    }
                     continue;
                 }
                 Err(error) => return Err(error),
@@ -130,7 +133,10 @@ impl Engine {
             let guarded_epoch = (house == House::Guarded).then_some(control.epoch);
             match self.commit_plan(&case, planned, guarded_epoch).await {
                 Ok(case) => return Ok(case),
-                Err(CommitError::Conflict(Conflict::ControlMoved)) => self.reload_control().await?,
+                Err(CommitError::Conflict(Conflict::ControlMoved)) => {
+                    fresh_rules = true;
+                    self.reload_control().await?;
+                }
                 Err(CommitError::Conflict(Conflict::TooLate(_))) => return Err(too_late(&case)),
                 Err(CommitError::Conflict(Conflict::MetersMoved)) => return Err(EngineError::Overtaken),
                 // Only an edit can make an action the same as another.
@@ -193,6 +199,11 @@ impl Engine {
         }
         Ok(case)
     }
+}
+
+/// Whether freezes or delegations have to do with a refusal.
+fn goes_by_rules(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Frozen { .. } | Refusal::MissingRole { .. })
 }
 
 /// What the lifecycle would have said, had its clock been that of the store.

@@ -21,7 +21,17 @@ pub struct Cluster {
     data: PathBuf,
     programs: PathBuf,
     user: Option<Unprivileged>,
+    durability: Durability,
     server: Child,
+}
+
+/// Whether the server has to survive a power cut.
+#[derive(Clone, Copy)]
+enum Durability {
+    /// What a test breaks is the process or the connection, never the power: fsync would only cost time.
+    Forgetful,
+    /// As it is used, and so what a benchmark measures.
+    Durable,
 }
 
 impl Cluster {
@@ -32,7 +42,17 @@ impl Cluster {
     pub fn start() -> anyhow::Result<Self> {
         let folder = tempfile::Builder::new().prefix("banksman-pg-").tempdir()?;
         let data = folder.path().join("data");
-        Self::start_in(folder, data)
+        Self::start_in(folder, data, Durability::Forgetful)
+    }
+
+    /// The same, with fsync and more memory: as it is used, for benchmarks.
+    ///
+    /// # Errors
+    /// As [`Cluster::start`].
+    pub fn start_durable() -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("banksman-pg-").tempdir()?;
+        let data = folder.path().join("data");
+        Self::start_in(folder, data, Durability::Durable)
     }
 
     /// The same, with its data in this empty folder, such as a small disk. Its sockets are elsewhere.
@@ -40,10 +60,14 @@ impl Cluster {
     /// # Errors
     /// As [`Cluster::start`].
     pub fn start_with_data(data: PathBuf) -> anyhow::Result<Self> {
-        Self::start_in(tempfile::Builder::new().prefix("banksman-pg-").tempdir()?, data)
+        Self::start_in(
+            tempfile::Builder::new().prefix("banksman-pg-").tempdir()?,
+            data,
+            Durability::Forgetful,
+        )
     }
 
-    fn start_in(folder: TempDir, data: PathBuf) -> anyhow::Result<Self> {
+    fn start_in(folder: TempDir, data: PathBuf, durability: Durability) -> anyhow::Result<Self> {
         let programs = programs::folder()?;
         let user = Unprivileged::find()?;
         fs::create_dir_all(&data)?;
@@ -62,8 +86,8 @@ impl Cluster {
         ]);
         let output = initdb.arg(&data).current_dir(folder.path()).output()?;
         ensure!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
-        let server = spawn(folder.path(), &data, &programs, user.as_ref())?;
-        let mut cluster = Self { folder, data, programs, user, server };
+        let server = spawn(folder.path(), &data, &programs, user.as_ref(), durability)?;
+        let mut cluster = Self { folder, data, programs, user, durability, server };
         cluster.wait()?;
         Ok(cluster)
     }
@@ -93,8 +117,26 @@ impl Cluster {
     /// Its maintenance database.
     #[must_use]
     pub fn url(&self) -> String {
+        self.url_of("postgres")
+    }
+
+    /// One of its databases.
+    #[must_use]
+    pub fn url_of(&self, database: &str) -> String {
         let folder = self.folder.path().to_string_lossy().replace('/', "%2F");
-        format!("postgres://banksman@{folder}/postgres")
+        format!("postgres://banksman@{folder}/{database}")
+    }
+
+    /// The same for programs that use libpq.
+    #[must_use]
+    pub fn libpq_url_of(&self, database: &str) -> String {
+        format!("postgresql://banksman@/{database}?host={}", self.folder.path().display())
+    }
+
+    /// The process that all its others are children of.
+    #[must_use]
+    pub fn pid(&self) -> u32 {
+        self.server.id()
     }
 
     /// `kill -9` of the server and every process of it at once, as when the machine's power fails but its disk cache
@@ -121,7 +163,8 @@ impl Cluster {
     pub fn start_again(&mut self) -> anyhow::Result<()> {
         let begin = Instant::now();
         loop {
-            self.server = spawn(self.folder.path(), &self.data, &self.programs, self.user.as_ref())?;
+            self.server =
+                spawn(self.folder.path(), &self.data, &self.programs, self.user.as_ref(), self.durability)?;
             match self.wait() {
                 Ok(()) => return Ok(()),
                 // What was killed may take a moment to let go of the shared memory.
@@ -156,12 +199,21 @@ impl Drop for Cluster {
     }
 }
 
-fn spawn(folder: &Path, data: &Path, programs: &Path, user: Option<&Unprivileged>) -> anyhow::Result<Child> {
+fn spawn(
+    folder: &Path,
+    data: &Path,
+    programs: &Path,
+    user: Option<&Unprivileged>,
+    durability: Durability,
+) -> anyhow::Result<Child> {
     let log = File::options().create(true).append(true).open(folder.join("log"))?;
     let mut postgres = as_user(user, &programs.join("postgres"));
     postgres.arg("-D").arg(data).arg("-k").arg(folder);
-    // What a test breaks is the process or the connection, never the power: fsync would only cost time.
-    for setting in ["listen_addresses=", "fsync=off", "max_connections=400", "shared_buffers=64MB"] {
+    let settings: &[&str] = match durability {
+        Durability::Forgetful => &["fsync=off", "shared_buffers=64MB"],
+        Durability::Durable => &["fsync=on", "synchronous_commit=on", "shared_buffers=256MB"],
+    };
+    for setting in [&["listen_addresses=", "max_connections=400"], settings].concat() {
         postgres.args(["-c", setting]);
     }
     postgres.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).current_dir(folder);

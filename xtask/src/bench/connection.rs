@@ -3,9 +3,13 @@
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
+use std::os::fd::OwnedFd;
 
 use anyhow::{Context as _, bail};
 use rustix::event::epoll;
+
+/// How long an answer may be.
+const LONGEST: usize = 64 * 1024;
 
 /// An answer, once all of it has arrived.
 pub(crate) struct Answer<'a> {
@@ -27,74 +31,125 @@ pub(crate) trait Script {
     fn next(&mut self, answer: Option<&Answer<'_>>, out: &mut Vec<u8>) -> anyhow::Result<()>;
 }
 
+/// Clients that run their scripts at the same time, each over a connection of its own.
+pub(crate) struct Fleet<S> {
+    epoll: OwnedFd,
+    connections: Vec<Connection<S>>,
+    /// How many have been started.
+    started: usize,
+    /// How many have asked and wait for an answer.
+    busy: usize,
+    /// Where answers arrive. One is enough: most arrive whole, and the rest of the others is kept with its connection.
+    buffer: Vec<u8>,
+}
+
 struct Connection<S> {
     stream: TcpStream,
     script: S,
-    out: Vec<u8>,
-    input: Vec<u8>,
-    filled: usize,
+    /// The beginning of an answer that has not arrived whole.
+    begun: Vec<u8>,
 }
 
-/// Runs all scripts at once, each over a connection of its own, and gives them back when all are done.
-pub(crate) fn drive<S: Script>(address: &str, scripts: Vec<S>) -> anyhow::Result<Vec<S>> {
-    let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-    let mut connections = Vec::with_capacity(scripts.len());
-    for (number, script) in (0..).zip(scripts) {
+/// Runs all scripts at once, spread over the addresses, and gives them back when all are done.
+pub(crate) fn drive<S: Script>(addresses: &[&str], scripts: Vec<S>) -> anyhow::Result<Vec<S>> {
+    let mut fleet = Fleet::new()?;
+    for (address, script) in addresses.iter().cycle().zip(scripts) {
+        fleet.connect(address, script)?;
+    }
+    fleet.start()?;
+    fleet.finish()
+}
+
+impl<S: Script> Fleet<S> {
+    pub(crate) fn new() -> anyhow::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        Ok(Self { epoll, connections: Vec::new(), started: 0, busy: 0, buffer: vec![0; LONGEST] })
+    }
+
+    /// Adds a client. It asks nothing yet.
+    pub(crate) fn connect(&mut self, address: &str, script: S) -> anyhow::Result<()> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
-        epoll::add(&epoll, &stream, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
-        let (out, input) = (Vec::with_capacity(4096), vec![0; 64 * 1024]);
-        connections.push(Connection { stream, script, out, input, filled: 0 });
+        let number = u64::try_from(self.connections.len())?;
+        epoll::add(&self.epoll, &stream, epoll::EventData::new_u64(number), epoll::EventFlags::IN)?;
+        self.connections.push(Connection { stream, script, begun: Vec::new() });
+        Ok(())
     }
-    let mut busy = 0;
-    for connection in &mut connections {
-        busy += usize::from(connection.start()?);
-    }
-    let mut events = Vec::with_capacity(connections.len());
-    while busy > 0 {
-        events.clear();
-        match epoll::wait(&epoll, rustix::buffer::spare_capacity(&mut events), None) {
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+
+    /// Sends the first request of every client that was added since the last start.
+    pub(crate) fn start(&mut self) -> anyhow::Result<()> {
+        let mut out = Vec::with_capacity(4096);
+        let new = self.connections.get_mut(self.started..).unwrap_or_default();
+        for connection in new {
+            connection.script.next(None, &mut out)?;
+            self.busy += usize::from(connection.send(&mut out)?);
         }
-        for event in &events {
-            let number = usize::try_from(event.data.u64())?;
-            let connection = connections.get_mut(number).context("an unknown connection")?;
-            busy -= usize::from(connection.proceed()?);
-        }
+        self.started = self.connections.len();
+        Ok(())
     }
-    Ok(connections.into_iter().map(|connection| connection.script).collect())
+
+    /// Goes on until all scripts are done, and gives them back in the order in which they were added.
+    pub(crate) fn finish(mut self) -> anyhow::Result<Vec<S>> {
+        self.run_until(|| false)?;
+        Ok(self.connections.into_iter().map(|connection| connection.script).collect())
+    }
+
+    /// Goes on until that is so, or nobody waits for an answer any more.
+    pub(crate) fn run_until(&mut self, enough: impl Fn() -> bool) -> anyhow::Result<()> {
+        let mut out = Vec::with_capacity(4096);
+        let mut events = Vec::with_capacity(256);
+        while self.busy > 0 && !enough() {
+            events.clear();
+            match epoll::wait(&self.epoll, rustix::buffer::spare_capacity(&mut events), None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+            for event in &events {
+                let number = usize::try_from(event.data.u64())?;
+                let connection = self.connections.get_mut(number).context("an unknown connection")?;
+                if connection.proceed(&mut self.buffer, &mut out)? {
+                    self.busy -= 1;
+                    // The server may close it now; that is nobody's business any more.
+                    epoll::delete(&self.epoll, &connection.stream)?;
+                }
+            }
+        }
+        Ok(())
+    }
 }
 
 impl<S: Script> Connection<S> {
-    /// Sends the first request; says whether there is one.
-    fn start(&mut self) -> anyhow::Result<bool> {
-        self.script.next(None, &mut self.out)?;
-        self.send()
-    }
-
     /// Takes what has arrived and, if it is a whole answer, sends the next request. Says whether the script is done.
-    fn proceed(&mut self) -> anyhow::Result<bool> {
-        let room = self.input.get_mut(self.filled..).filter(|room| !room.is_empty());
-        match self.stream.read(room.context("an answer that is far too long")?) {
+    fn proceed(&mut self, buffer: &mut [u8], out: &mut Vec<u8>) -> anyhow::Result<bool> {
+        let count = match self.stream.read(buffer) {
             Ok(0) => bail!("the server closed the connection"),
-            Ok(count) => self.filled += count,
+            Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error.into()),
+        };
+        let mut arrived = buffer.get(..count).unwrap_or_default();
+        if !self.begun.is_empty() {
+            self.begun.extend_from_slice(arrived);
+            arrived = &self.begun;
         }
-        let arrived = std::str::from_utf8(self.input.get(..self.filled).unwrap_or_default())?;
-        let Some(answer) = complete(arrived)? else { return Ok(false) };
-        self.script.next(Some(&answer), &mut self.out)?;
-        self.filled = 0;
-        Ok(!self.send()?)
+        let Some(answer) = complete(std::str::from_utf8(arrived)?)? else {
+            if self.begun.is_empty() {
+                self.begun = arrived.to_vec();
+            }
+            return Ok(false);
+        };
+        self.script.next(Some(&answer), out)?;
+        self.begun.clear();
+        Ok(!self.send(out)?)
     }
 
-    fn send(&mut self) -> anyhow::Result<bool> {
+    /// Sends what is to be sent, and says whether there was anything.
+    fn send(&mut self, out: &mut Vec<u8>) -> anyhow::Result<bool> {
         // A request is far smaller than the buffer of an idle socket, so this never has to wait.
-        self.stream.write_all(&self.out)?;
-        let sent = !self.out.is_empty();
-        self.out.clear();
+        self.stream.write_all(out)?;
+        let sent = !out.is_empty();
+        out.clear();
         Ok(sent)
     }
 }

@@ -1,11 +1,14 @@
-//! `cargo xtask bench cycle`: full cycles over HTTP, beside a bare SQLite loop in the same run.
+//! `cargo xtask bench cycle`: full cycles over HTTP, beside a bare loop on the same database in the same run.
 
 use serde_json::json;
 
-use super::server::{self, Server};
-use super::{limits, load, median, percentile};
+use super::bed::{Bed, Database};
+use super::server::{self, House};
+use super::{held, limits, load, median, percentile, rounded};
 
 struct Options {
+    database: Database,
+    nodes: Vec<usize>,
     cycles: usize,
     clients: Vec<usize>,
     rounds: usize,
@@ -14,19 +17,35 @@ struct Options {
 }
 
 fn options(words: &[&str]) -> anyhow::Result<Options> {
-    let mut options =
-        Options { cycles: 6000, clients: vec![1, 16, 64], rounds: 3, memory: true, binary: None };
+    let mut options = Options {
+        database: Database::Sqlite,
+        nodes: Vec::new(),
+        cycles: 6000,
+        clients: vec![1, 16, 64],
+        rounds: 3,
+        memory: true,
+        binary: None,
+    };
     let mut words = words.iter();
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| anyhow::anyhow!("{word} needs a value"));
+        let numbers = |text: &str| text.split(',').map(str::parse).collect::<Result<Vec<usize>, _>>();
         match *word {
+            "--database" => options.database = Database::named(value()?)?,
+            "--nodes" => options.nodes = numbers(value()?)?,
             "--cycles" => options.cycles = value()?.parse()?,
             "--rounds" => options.rounds = value()?.parse()?,
-            "--clients" => options.clients = value()?.split(',').map(str::parse).collect::<Result<_, _>>()?,
+            "--clients" => options.clients = numbers(value()?)?,
             "--binary" => options.binary = Some(value()?.into()),
             "--no-memory" => options.memory = false,
             _ => anyhow::bail!("unknown option {word}"),
         }
+    }
+    if options.nodes.is_empty() {
+        options.nodes = match options.database {
+            Database::Sqlite => vec![1],
+            Database::Postgres => vec![1, 2, 4],
+        };
     }
     Ok(options)
 }
@@ -36,89 +55,149 @@ const STEADY: f64 = 1.5;
 
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let options = options(words)?;
-    let binary = match options.binary {
-        Some(binary) => binary,
-        None => server::build()?,
-    };
-    let folder = tempfile::tempdir()?;
+    let bed = Bed::make(options.binary.clone(), options.database)?;
     for &clients in &options.clients {
         let cycles = if clients == 1 { options.cycles / 10 } else { options.cycles };
-        let line = measure(&binary, folder.path(), clients, cycles, options.rounds)?;
-        println!("{line}");
+        for line in measure(&bed, &options, clients, cycles)? {
+            println!("{line}");
+        }
     }
-    if options.memory {
-        println!("{}", memory(&binary, folder.path())?);
+    if options.memory && options.database == Database::Sqlite {
+        println!("{}", memory(&bed)?);
     }
     Ok(())
 }
 
+/// What one number of nodes did, round by round.
+struct Contender {
+    house: House,
+    nodes: usize,
+    cycles_per_second: Vec<f64>,
+    /// To the bare loop of the same round.
+    ratios: Vec<f64>,
+    /// To the first contender in the same round.
+    to_first: Vec<f64>,
+    propose: Vec<f64>,
+    decide: Vec<f64>,
+    resume: Vec<f64>,
+    server_cpu: f64,
+    database_cpu: f64,
+    load_cpu: f64,
+}
+
+/// The bare loop and each number of nodes take turns, so that what the machine does besides meets all of them.
 fn measure(
-    binary: &std::path::Path,
-    folder: &std::path::Path,
+    bed: &Bed,
+    options: &Options,
     clients: usize,
     cycles: usize,
-    rounds: usize,
-) -> anyhow::Result<serde_json::Value> {
-    let data = folder.join(format!("data-{clients}"));
-    let server = Server::start(binary, &data)?;
-    load::run(&server, clients, (cycles / 10).max(clients), 1_000_000_000)?;
-    let before = limits::fsyncs_per_second(folder)?;
-    let (mut ours, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut propose, mut decide, mut resume) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut server_cpu, mut load_cpu) = (0.0, 0.0);
-    for round in 0..rounds {
-        let limit = limits::bare_cycles_per_second(folder, clients, cycles)?;
-        let (server_before, load_before) = (server.cpu()?, server::cpu_of("/proc/self/stat")?);
-        let measured = load::run(&server, clients, cycles, round * cycles)?;
-        server_cpu += server.cpu()? - server_before;
-        load_cpu += server::cpu_of("/proc/self/stat")? - load_before;
-        bare.push(limit);
-        ratios.push(measured.cycles_per_second / limit);
-        ours.push(measured.cycles_per_second);
-        propose.extend(measured.propose);
-        decide.extend(measured.decide);
-        resume.extend(measured.resume);
+) -> anyhow::Result<Vec<serde_json::Value>> {
+    let mut contenders = Vec::new();
+    for &nodes in &options.nodes {
+        let house = bed.house(&format!("cycle-{clients}-{nodes}"), nodes)?;
+        load::run(&house, clients, (cycles / 10).max(clients), 1_000_000_000)?;
+        contenders.push(Contender::of(house, nodes));
     }
-    let after = limits::fsyncs_per_second(folder)?;
-    let drift = before.max(after) / before.min(after);
-    let round = |value: f64, digits: i32| (value * 10f64.powi(digits)).round() / 10f64.powi(digits);
-    let share = |samples: &mut Vec<f64>, at: f64| round(percentile(samples, at), 3);
-    #[expect(clippy::cast_precision_loss, reason = "a rate")]
-    let per_cycle = |seconds: f64| round(seconds * 1e6 / (cycles * rounds) as f64, 0);
-    Ok(json!({
-        "bench": "cycle",
-        "store": "sqlite",
-        "clients": clients,
-        "cycles": cycles,
-        "rounds": rounds,
-        "cycles_per_s": round(median(ours), 0),
-        "bare_sqlite_cycles_per_s": round(median(bare), 0),
-        "ratio_to_bare": round(median(ratios), 3),
-        "propose_p50_ms": share(&mut propose, 0.5),
-        "propose_p99_ms": share(&mut propose, 0.99),
-        "decide_p50_ms": share(&mut decide, 0.5),
-        "decide_p99_ms": share(&mut decide, 0.99),
-        "resume_p50_ms": share(&mut resume, 0.5),
-        "resume_p99_ms": share(&mut resume, 0.99),
-        "server_cpu_us_per_cycle": per_cycle(server_cpu),
-        "load_cpu_us_per_cycle": per_cycle(load_cpu),
-        "fsyncs_per_s": round(before, 0),
-        "steady_disk": drift < STEADY,
-    }))
+    let before = limits::fsyncs_per_second(bed.folder())?;
+    let mut bare = Vec::new();
+    for round in 0..options.rounds {
+        let limit = bed.bare_cycles_per_second(clients, cycles)?;
+        bare.push(limit);
+        let mut first = None;
+        for contender in &mut contenders {
+            let rate = contender.run(bed, clients, cycles, round * cycles)?;
+            contender.ratios.push(rate / limit);
+            contender.to_first.push(rate / *first.get_or_insert(rate));
+        }
+    }
+    let after = limits::fsyncs_per_second(bed.folder())?;
+    let steady = before.max(after) / before.min(after) < STEADY;
+    let bare = rounded(median(bare), 0);
+    let line = |contender: Contender| {
+        let mut line = contender.report(cycles * options.rounds);
+        let common = json!({
+            "bench": "cycle",
+            "database": options.database.name(),
+            "clients": clients,
+            "cycles": cycles,
+            "rounds": options.rounds,
+            "bare_cycles_per_s": bare,
+            "fsyncs_per_s": rounded(before, 0),
+            "steady_disk": steady,
+        });
+        if let (Some(line), serde_json::Value::Object(common)) = (line.as_object_mut(), common) {
+            line.extend(common);
+        }
+        line
+    };
+    Ok(contenders.into_iter().map(line).collect())
+}
+
+impl Contender {
+    fn of(house: House, nodes: usize) -> Self {
+        Self {
+            house,
+            nodes,
+            cycles_per_second: Vec::new(),
+            ratios: Vec::new(),
+            to_first: Vec::new(),
+            propose: Vec::new(),
+            decide: Vec::new(),
+            resume: Vec::new(),
+            server_cpu: 0.0,
+            database_cpu: 0.0,
+            load_cpu: 0.0,
+        }
+    }
+
+    fn run(&mut self, bed: &Bed, clients: usize, cycles: usize, first: usize) -> anyhow::Result<f64> {
+        let cpu = || Ok::<_, anyhow::Error>((bed.database_cpu()?, server::cpu_of("self")?));
+        let (server_before, (database_before, load_before)) = (self.house.cpu()?, cpu()?);
+        let measured = load::run(&self.house, clients, cycles, first)?;
+        let (server_after, (database_after, load_after)) = (self.house.cpu()?, cpu()?);
+        self.server_cpu += server_after - server_before;
+        self.database_cpu += database_after - database_before;
+        self.load_cpu += load_after - load_before;
+        self.propose.extend(measured.propose);
+        self.decide.extend(measured.decide);
+        self.resume.extend(measured.resume);
+        self.cycles_per_second.push(measured.cycles_per_second);
+        Ok(measured.cycles_per_second)
+    }
+
+    fn report(mut self, all_cycles: usize) -> serde_json::Value {
+        let share = |samples: &mut Vec<f64>, at: f64| rounded(percentile(samples, at), 3);
+        #[expect(clippy::cast_precision_loss, reason = "a rate")]
+        let per_cycle = |seconds: f64| rounded(seconds * 1e6 / all_cycles as f64, 0);
+        json!({
+            "nodes": self.nodes,
+            "cycles_per_s": rounded(median(self.cycles_per_second), 0),
+            "ratio_to_bare": rounded(median(self.ratios), 3),
+            "ratio_to_fewest_nodes": rounded(median(self.to_first), 3),
+            "propose_p50_ms": share(&mut self.propose, 0.5),
+            "propose_p99_ms": share(&mut self.propose, 0.99),
+            "decide_p50_ms": share(&mut self.decide, 0.5),
+            "decide_p99_ms": share(&mut self.decide, 0.99),
+            "resume_p50_ms": share(&mut self.resume, 0.5),
+            "resume_p99_ms": share(&mut self.resume, 0.99),
+            "server_cpu_us_per_cycle": per_cycle(self.server_cpu),
+            "database_cpu_us_per_cycle": per_cycle(self.database_cpu),
+            "load_cpu_us_per_cycle": per_cycle(self.load_cpu),
+        })
+    }
 }
 
 /// Memory per pending action: what the second half of many holds adds, when every bounded cache is full already.
-fn memory(binary: &std::path::Path, folder: &std::path::Path) -> anyhow::Result<serde_json::Value> {
+fn memory(bed: &Bed) -> anyhow::Result<serde_json::Value> {
     const HALF: usize = 40_000;
-    let data = folder.join("data-memory");
-    let server = Server::start(binary, &data)?;
+    let house = bed.house("memory", 1)?;
     // One agent may hold 10,000 actions.
-    let agents = server.agents(binary, &data, 16)?;
-    let idle = server.memory()?;
-    load::hold(&server, &agents, HALF, 0)?;
-    let half = server.memory()?;
-    load::hold(&server, &agents, HALF, HALF)?;
-    let full = server.memory()?;
+    let agents = house.agents(16)?;
+    let idle = house.memory()?;
+    held::propose(&house, &agents, HALF, 0)?;
+    let half = house.memory()?;
+    held::propose(&house, &agents, HALF, HALF)?;
+    let full = house.memory()?;
     Ok(json!({
         "bench": "memory",
         "pending": 2 * HALF,

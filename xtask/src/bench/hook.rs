@@ -8,7 +8,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use serde_json::json;
 
-use super::server::{self, Server};
+use super::server::{self, House};
 use super::{median, percentile};
 
 /// What lets the measured call run at once: a held one would measure people.
@@ -35,7 +35,8 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let data = folder.path().join("data");
     std::fs::create_dir(&data)?;
     std::fs::copy(&policy, data.join("policy.yaml"))?;
-    let server = Server::start(&binary, &data)?;
+    let house = House::start(&binary, vec![data], None)?;
+    let address = house.addresses().first().map(|address| format!("http://{address}")).context("no node")?;
 
     let contenders = ["true", "cat", "embedded", "server"];
     let mut samples: Vec<Vec<f64>> = contenders.iter().map(|_| Vec::new()).collect();
@@ -48,8 +49,8 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
                 "embedded" => hook(&binary, folder.path(), &["--policy", &policy.to_string_lossy()]),
                 _ => {
                     let mut command = hook(&binary, folder.path(), &[]);
-                    command.env("BANKSMAN_URL", format!("http://{}", server.address));
-                    command.env("BANKSMAN_TOKEN", &server.agent);
+                    command.env("BANKSMAN_URL", &address);
+                    command.env("BANKSMAN_TOKEN", &house.agent);
                     command
                 }
             };

@@ -86,6 +86,12 @@ pub(crate) fn bare_cycles_per_second(folder: &Path, clients: usize, cycles: usiz
     Ok((each * clients) as f64 / elapsed)
 }
 
+/// What is proposed: about 300 bytes.
+pub(crate) fn arguments() -> String {
+    let memo = "x".repeat(220);
+    format!(r#"{{"tool":"send_wire_transfer","args":{{"to":"ACME Corp","amount":1200.5,"memo":"{memo}"}}}}"#)
+}
+
 fn write(connection: &Connection, inbox: &Receiver<Job>) -> rusqlite::Result<()> {
     let mut group = Vec::new();
     while let Ok(first) = inbox.recv() {
@@ -107,11 +113,9 @@ fn write(connection: &Connection, inbox: &Receiver<Job>) -> rusqlite::Result<()>
 fn execute(connection: &Connection, job: &Job) -> rusqlite::Result<usize> {
     match job.step {
         Step::Create => {
-            let memo = "x".repeat(220);
-            let args = format!(r#"{{"tool":"send_wire_transfer","args":{{"to":"ACME Corp","amount":1200.5,"memo":"{memo}"}}}}"#);
             connection
                 .prepare_cached("INSERT INTO approval (id, state, args, t_create) VALUES (?1, 0, ?2, ?1)")?
-                .execute(params![job.id, args])
+                .execute(params![job.id, arguments()])
         }
         Step::Decide => connection
             .prepare_cached("UPDATE approval SET state = 1, decided_by = 'alice', t_decide = 1 WHERE id = ?1 AND state = 0")?

@@ -1,9 +1,9 @@
 //! Clients that run full cycles over HTTP.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::connection::{Answer, Script, drive};
-use super::server::Server;
+use super::server::House;
 
 /// What a run measured, in milliseconds where it is a time.
 #[derive(Default)]
@@ -15,12 +15,12 @@ pub(crate) struct Measured {
 }
 
 /// The head of a request up to where its path or its length follows, prepared once.
-struct Head {
+pub(crate) struct Head {
     rest: String,
 }
 
 impl Head {
-    fn of(token: &str) -> Self {
+    pub(crate) fn of(token: &str) -> Self {
         let rest = format!(
             " HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\
              content-type: application/json\r\ncontent-length: "
@@ -29,7 +29,7 @@ impl Head {
     }
 
     /// Appends a POST to `/v1/actions` and the rest of its path, with the body in pieces.
-    fn post(&self, out: &mut Vec<u8>, path: &[&str], body: &[&str]) {
+    pub(crate) fn post(&self, out: &mut Vec<u8>, path: &[&str], body: &[&str]) {
         let append = |out: &mut Vec<u8>, pieces: &[&str]| {
             pieces.iter().for_each(|piece| out.extend_from_slice(piece.as_bytes()));
         };
@@ -41,7 +41,7 @@ impl Head {
     }
 
     /// Appends a proposal like no other; about 300 bytes of arguments, as in the comparisons with others.
-    fn propose(&self, out: &mut Vec<u8>, number: usize) {
+    pub(crate) fn propose(&self, out: &mut Vec<u8>, number: usize) {
         const MEMO: &str = concat!(
             "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
             "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
@@ -130,9 +130,9 @@ impl Cycles<'_> {
     }
 }
 
-/// Runs `cycles` full cycles with `clients` at a time. `first` numbers them, so that none joins another.
-pub(crate) fn run(server: &Server, clients: usize, cycles: usize, first: usize) -> anyhow::Result<Measured> {
-    let (agent, reviewer) = (Head::of(&server.agent), Head::of(&server.reviewer));
+/// Runs `cycles` full cycles with `clients` at a time, each of which stays with one node. `first` numbers them, so that none joins another.
+pub(crate) fn run(house: &House, clients: usize, cycles: usize, first: usize) -> anyhow::Result<Measured> {
+    let (agent, reviewer) = (Head::of(&house.agent), Head::of(&house.reviewer));
     let each = cycles / clients;
     let scripts = (0..clients).map(|client| Cycles {
         agent: &agent,
@@ -148,7 +148,7 @@ pub(crate) fn run(server: &Server, clients: usize, cycles: usize, first: usize) 
     });
     let scripts = scripts.collect();
     let begin = Instant::now();
-    let done = drive(&server.address, scripts)?;
+    let done = drive(&house.addresses(), scripts)?;
     let elapsed = begin.elapsed().as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
     let mut measured =
@@ -159,35 +159,4 @@ pub(crate) fn run(server: &Server, clients: usize, cycles: usize, first: usize) 
         measured.resume.push(resume);
     }
     Ok(measured)
-}
-
-/// A client that proposes and leaves it at that.
-struct Proposals {
-    agent: Head,
-    numbers: std::iter::StepBy<std::ops::Range<usize>>,
-}
-
-impl Script for Proposals {
-    fn next(&mut self, answer: Option<&Answer<'_>>, out: &mut Vec<u8>) -> anyhow::Result<()> {
-        if let Some(Answer { status, body }) = answer {
-            anyhow::ensure!(*status == 202, "propose answered {status}: {body}");
-        }
-        if let Some(number) = self.numbers.next() {
-            self.agent.propose(out, number);
-        }
-        Ok(())
-    }
-}
-
-/// Proposes `count` actions that stay pending, by these agents in turn.
-pub(crate) fn hold(server: &Server, agents: &[String], count: usize, first: usize) -> anyhow::Result<()> {
-    const CLIENTS: usize = 32;
-    let scripts = (0..CLIENTS).zip(agents.iter().cycle()).map(|(client, agent)| Proposals {
-        agent: Head::of(agent),
-        numbers: (first + client..first + count).step_by(CLIENTS),
-    });
-    drive(&server.address, scripts.collect())?;
-    // Workers that tell people of the holds settle down.
-    std::thread::sleep(Duration::from_millis(1500));
-    Ok(())
 }

@@ -1,10 +1,15 @@
 //! Benchmarks: commands, not timed tests. Each runs ours and the machine's own limits in the same run.
 
+mod bare_postgres;
+mod bed;
 mod connection;
 pub(crate) mod cycle;
+mod held;
+pub(crate) mod hold;
 pub(crate) mod hook;
 mod limits;
 mod load;
+pub(crate) mod peers;
 mod server;
 
 /// The value below which `share` of the samples lie.
@@ -22,4 +27,9 @@ fn percentile(samples: &mut [f64], share: f64) -> f64 {
 
 fn median(mut samples: Vec<f64>) -> f64 {
     percentile(&mut samples, 0.5)
+}
+
+/// As many digits as mean something.
+fn rounded(value: f64, digits: i32) -> f64 {
+    (value * 10f64.powi(digits)).round() / 10f64.powi(digits)
 }

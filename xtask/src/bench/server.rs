@@ -1,4 +1,4 @@
-//! The real binary, started on a fresh folder for a benchmark.
+//! The real binary, started on a fresh folder for a benchmark: one node, or several over one database.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,34 +8,63 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
 
-pub(crate) struct Server {
-    child: Child,
-    pub(crate) address: String,
+/// The nodes of one installation, and who may ask them.
+pub(crate) struct House {
+    binary: PathBuf,
+    nodes: Vec<Node>,
+    database: Option<String>,
     pub(crate) agent: String,
     pub(crate) reviewer: String,
+}
+
+struct Node {
+    child: Child,
+    address: String,
+    data: PathBuf,
 }
 
 /// Builds the binary as users run it, and says where it is.
 pub(crate) fn build() -> anyhow::Result<PathBuf> {
     crate::test::cargo(&["build", "--release", "--package", "banksman"])?;
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from);
-    Ok(target.join("release/banksman"))
+    Ok(crate::test::target().join("release/banksman"))
 }
 
-impl Server {
-    pub(crate) fn start(binary: &Path, data: &Path) -> anyhow::Result<Self> {
+impl House {
+    /// Starts as many nodes as there are folders. Several of them need a database to share.
+    pub(crate) fn start(
+        binary: &Path,
+        folders: Vec<PathBuf>,
+        database: Option<String>,
+    ) -> anyhow::Result<Self> {
+        let mut house = Self {
+            binary: binary.to_owned(),
+            nodes: Vec::with_capacity(folders.len()),
+            database,
+            agent: String::new(),
+            reviewer: String::new(),
+        };
+        for data in folders {
+            let node = house.start_node(data)?;
+            house.nodes.push(node);
+        }
+        house.agent = house.token("agent", "bench-agent")?;
+        house.reviewer = house.token("reviewer", "bench-reviewer")?;
+        Ok(house)
+    }
+
+    fn start_node(&self, data: PathBuf) -> anyhow::Result<Node> {
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let address = format!("127.0.0.1:{port}");
-        let mut child = Command::new(binary)
-            .args(["serve", "--listen", &address, "--data"])
-            .arg(data)
-            .env("BANKSMAN_LOG", "error")
+        let child = self
+            .command(&data)
+            .args(["serve", "--listen", &address])
             .stdout(Stdio::null())
             .spawn()
-            .with_context(|| format!("cannot start {}", binary.display()))?;
+            .with_context(|| format!("cannot start {}", self.binary.display()))?;
+        let mut node = Node { child, address, data };
         let begin = Instant::now();
-        while !is_ready(&address) {
-            if let Some(status) = child.try_wait()? {
+        while !is_ready(&node.address) {
+            if let Some(status) = node.child.try_wait()? {
                 bail!("the server ended: {status}");
             }
             if begin.elapsed() > Duration::from_secs(10) {
@@ -43,24 +72,59 @@ impl Server {
             }
             std::thread::sleep(Duration::from_millis(5));
         }
-        let mut server = Self { child, address, agent: String::new(), reviewer: String::new() };
-        server.agent = token(binary, data, "agent", "bench-agent")?;
-        server.reviewer = token(binary, data, "reviewer", "bench-reviewer")?;
-        Ok(server)
+        Ok(node)
+    }
+
+    /// The binary, told where the data is.
+    fn command(&self, data: &Path) -> Command {
+        let mut command = Command::new(&self.binary);
+        command.env("BANKSMAN_DATA", data).env("BANKSMAN_LOG", "error");
+        match &self.database {
+            Some(url) => command.env("BANKSMAN_DATABASE", url),
+            None => command.env_remove("BANKSMAN_DATABASE"),
+        };
+        command
+    }
+
+    fn token(&self, kind: &str, name: &str) -> anyhow::Result<String> {
+        let node = self.nodes.first().context("a house without nodes")?;
+        let output = self
+            .command(&node.data)
+            .args(["token", "new", "--json", "--kind", kind, "--name", name])
+            .output()?;
+        let document: serde_json::Value =
+            serde_json::from_slice(&output.stdout).context("token new --json")?;
+        document.get("token").and_then(|token| token.as_str()).map(str::to_owned).context("no token")
     }
 
     /// The tokens of `count` further agents, because one agent may not hold as many actions as some want to see.
-    pub(crate) fn agents(&self, binary: &Path, data: &Path, count: usize) -> anyhow::Result<Vec<String>> {
-        (0..count).map(|number| token(binary, data, "agent", &format!("bench-agent-{number}"))).collect()
+    pub(crate) fn agents(&self, count: usize) -> anyhow::Result<Vec<String>> {
+        (0..count).map(|number| self.token("agent", &format!("bench-agent-{number}"))).collect()
     }
 
-    /// Processor time used so far, in seconds.
+    /// The tokens of `count` different reviewers.
+    pub(crate) fn reviewers(&self, count: usize) -> anyhow::Result<Vec<String>> {
+        (0..count).map(|number| self.token("reviewer", &format!("bench-reviewer-{number}"))).collect()
+    }
+
+    /// Where the nodes listen.
+    pub(crate) fn addresses(&self) -> Vec<&str> {
+        self.nodes.iter().map(|node| node.address.as_str()).collect()
+    }
+
+    /// Processor time that all nodes used so far, in seconds.
     pub(crate) fn cpu(&self) -> anyhow::Result<f64> {
-        cpu_of(&format!("/proc/{}/stat", self.child.id()))
+        self.nodes.iter().map(|node| cpu_of(&node.child.id().to_string())).sum()
     }
 
-    /// Resident memory in bytes, without pages that belong to files.
+    /// Resident memory of all nodes in bytes, without pages that belong to files.
     pub(crate) fn memory(&self) -> anyhow::Result<u64> {
+        self.nodes.iter().map(|node| node.memory()).sum()
+    }
+}
+
+impl Node {
+    fn memory(&self) -> anyhow::Result<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
         let line = status.lines().find(|line| line.starts_with("RssAnon:")).context("no RssAnon")?;
         let kilobytes: u64 = line.split_whitespace().nth(1).context("no number")?.parse()?;
@@ -68,15 +132,33 @@ impl Server {
     }
 }
 
-/// User and system time of a process, in seconds.
-pub(crate) fn cpu_of(stat: &str) -> anyhow::Result<f64> {
-    let text = std::fs::read_to_string(stat)?;
-    // The name, in parentheses, may hold anything; what follows it is plain numbers.
-    let (_, numbers) = text.rsplit_once(')').context("no name")?;
-    let ticks: u64 =
-        numbers.split_whitespace().skip(11).take(2).filter_map(|number| number.parse::<u64>().ok()).sum();
+/// User and system time of a process, in seconds. `process` is its number, or `self`.
+pub(crate) fn cpu_of(process: &str) -> anyhow::Result<f64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat"))?;
+    let ticks: u64 = stat_numbers(&text).skip(11).take(2).sum();
     #[expect(clippy::cast_precision_loss, reason = "a time")]
     Ok(ticks as f64 / 100.0)
+}
+
+/// User and system time of all children of a process, in seconds.
+pub(crate) fn cpu_of_children(parent: u32) -> anyhow::Result<f64> {
+    let mut sum = 0.0;
+    for entry in std::fs::read_dir("/proc")?.flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Processes come and go while we look.
+        let Ok(text) = std::fs::read_to_string(entry.path().join("stat")) else { continue };
+        if name.parse::<u32>().is_ok() && stat_numbers(&text).nth(1) == Some(u64::from(parent)) {
+            sum += cpu_of(&name).unwrap_or(0.0);
+        }
+    }
+    Ok(sum)
+}
+
+/// What follows the name in a line of `/proc/N/stat`: the name, in parentheses, may hold anything. The state, which is a
+/// letter, counts as 0.
+fn stat_numbers(text: &str) -> impl Iterator<Item = u64> {
+    let rest = text.rsplit_once(')').map_or("", |(_, rest)| rest);
+    rest.split_whitespace().map(|number| number.parse().unwrap_or(0))
 }
 
 /// Not merely whether it listens: it does so before there is a database to issue tokens in.
@@ -92,16 +174,7 @@ fn is_ready(address: &str) -> bool {
     ask().unwrap_or(false)
 }
 
-fn token(binary: &Path, data: &Path, kind: &str, name: &str) -> anyhow::Result<String> {
-    let output = Command::new(binary)
-        .args(["token", "new", "--json", "--kind", kind, "--name", name, "--data"])
-        .arg(data)
-        .output()?;
-    let document: serde_json::Value = serde_json::from_slice(&output.stdout).context("token new --json")?;
-    document.get("token").and_then(|token| token.as_str()).map(str::to_owned).context("no token")
-}
-
-impl Drop for Server {
+impl Drop for Node {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();

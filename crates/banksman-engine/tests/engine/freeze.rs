@@ -5,7 +5,7 @@ use banksman_engine::EngineError;
 use banksman_store::Store;
 
 use crate::faulty::Fault;
-use crate::world::{World, edit, error, refusal};
+use crate::world::{World, ballot, edit, error, refusal};
 
 #[tokio::test]
 async fn while_everything_is_frozen_nothing_opens_passes_or_runs() {
@@ -36,6 +36,19 @@ async fn while_everything_is_frozen_nothing_opens_passes_or_runs() {
         world.propose(&world.riley, "mail", r#"{"while":"frozen"}"#).await.status(),
         Status::Authorised
     );
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_freeze_that_another_node_has_lifted_refuses_nothing() {
+    let world = World::new().await;
+    let case = world.held().await;
+    let freeze = world.engine.freeze(&world.cem, FreezeScope::Everything, "drill".into()).await.unwrap();
+    // This node remembers the action as pending and the freeze as in force. Both are over.
+    let other = world.restarted().await;
+    other.unfreeze(&world.cem, freeze.id).await.unwrap();
+    other.decide(&world.ann, case.id, ballot(&case, Decision::Approve)).await.unwrap();
+    world.claim(&world.riley, &case).await.unwrap();
     world.close().await;
 }
 

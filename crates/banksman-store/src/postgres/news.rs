@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use banksman_core::Timestamp;
@@ -10,7 +11,7 @@ use tokio::sync::{Notify, mpsc};
 
 use super::address::Address;
 use super::rows::{action_id, count, get, int};
-use super::session::{Session, failed, told, within};
+use super::session::{Hear, Session, failed, told, within};
 use crate::{News, NewsOf, StoreError};
 
 /// What commits notify.
@@ -40,20 +41,46 @@ const EVENTS: &str = "\
 
 /// The numbers of the events that this node itself committed, and whoever follows already knows of.
 #[derive(Default)]
-pub(super) struct Own(Mutex<VecDeque<RangeInclusive<u64>>>);
+pub(super) struct Own {
+    ranges: Mutex<VecDeque<RangeInclusive<u64>>>,
+    /// The database's process that writes for us. What it notifies of is nothing new here.
+    writer: AtomicI32,
+}
 
 impl Own {
+    /// From now on this process of the database writes for us.
+    pub(super) fn write_by(&self, process: i32) {
+        self.writer.store(process, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_writer(&self, process: i32) -> bool {
+        self.writer.load(Ordering::Relaxed) == process
+    }
+
+    fn ranges(&self) -> MutexGuard<'_, VecDeque<RangeInclusive<u64>>> {
+        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(super) fn note(&self, events: RangeInclusive<u64>) {
-        let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.ranges();
         if ranges.len() >= OWN {
             ranges.pop_front();
         }
         ranges.push_back(events);
     }
 
+    /// The last of the events behind a place that are all our own, or that place.
+    fn reach(&self, mut place: u64) -> u64 {
+        let mut ranges = self.ranges();
+        while let Some(events) = ranges.pop_front_if(|events| *events.start() <= place + 1) {
+            place = place.max(*events.end());
+        }
+        place
+    }
+
     /// Whether an event is our own. They are asked for in ascending order, and what lies before is forgotten.
     fn knows(&self, seq: u64) -> bool {
-        let mut ranges = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ranges = self.ranges();
         while ranges.front().is_some_and(|events| *events.end() < seq) {
             ranges.pop_front();
         }
@@ -68,7 +95,7 @@ pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Recei
     tokio::spawn(async move {
         let mut place = after;
         while !sender.is_closed() {
-            if let Err(error) = listen(&address, &own, &mut place, &sender).await {
+            if let Err(error) = listen(&address, Arc::clone(&own), &mut place, &sender).await {
                 tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
                 tokio::time::sleep(LOOK).await;
             }
@@ -79,17 +106,26 @@ pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Recei
 
 async fn listen(
     address: &Address,
-    own: &Own,
+    own: Arc<Own>,
     place: &mut u64,
     sender: &mpsc::Sender<News>,
 ) -> Result<(), StoreError> {
     let heard = Arc::new(Notify::new());
-    let session = Session::connect_and_hear(address, Some(Arc::clone(&heard))).await?;
+    let (wake, ours) = (Arc::clone(&heard), Arc::clone(&own));
+    let hear: Hear = Box::new(move |notifying| {
+        if !ours.is_writer(notifying) {
+            wake.notify_one();
+        }
+    });
+    let session = Session::connect_and_hear(address, Some(hear)).await?;
+    session.plan_once().await;
     // Listen before looking: what is committed in between is seen by one or the other.
     if let Err(error) = session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
         tracing::warn!(error = told(&error), "the database knows no LISTEN; looking every second instead");
     }
     loop {
+        // Our own events need not be read to be passed over. One of unknown fate is not among them.
+        *place = own.reach(*place);
         let after = int(*place)?;
         let look = async { session.query(EVENTS, &[&after, &PAGE]).await.map_err(failed) };
         let events = within(PATIENCE, look).await?;
@@ -134,14 +170,26 @@ mod tests {
         own.note(9..=9);
         let known: Vec<u64> = (1..=12).filter(|seq| own.knows(*seq)).collect();
         assert_eq!(known, [3, 4, 5, 9]);
-        assert!(own.0.lock().unwrap().is_empty());
+        assert!(own.ranges().is_empty());
+    }
+
+    #[test]
+    fn our_own_events_are_passed_over_up_to_the_first_of_another() {
+        let own = Own::default();
+        [1..=3, 4..=4, 7..=9].into_iter().for_each(|events| own.note(events));
+        assert_eq!(own.reach(0), 4);
+        assert_eq!(own.reach(4), 4);
+        assert_eq!(own.reach(5), 5);
+        assert_eq!(own.reach(6), 9);
+        assert_eq!(own.reach(9), 9);
+        assert!(own.ranges().is_empty());
     }
 
     #[test]
     fn what_nobody_follows_does_not_pile_up() {
         let own = Own::default();
         (1..=10_000).for_each(|seq| own.note(seq..=seq));
-        assert_eq!(own.0.lock().unwrap().len(), OWN);
+        assert_eq!(own.ranges().len(), OWN);
         assert!(own.knows(10_000));
     }
 }

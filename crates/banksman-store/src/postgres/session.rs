@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Notify;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
 
@@ -26,11 +25,23 @@ const SETTINGS: &str = "\
     SET client_min_messages = warning; \
     SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'";
 
+/// For sessions that run the same few statements all the time: plan each once, and always by index.
+///
+/// Left to itself the database plans most of them anew each time, because with arrays of a known length they look
+/// cheaper than in general; that takes longer than running them. And a plan that was made while a table was empty would
+/// read all of it when it no longer is.
+const ONE_PLAN: &str = "\
+    SET plan_cache_mode = force_generic_plan; SET jit = off; \
+    SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
+
 /// How many statements one session keeps prepared. There are fewer different ones than this, but lists have filters.
 const PREPARED: usize = 256;
 
 /// What a statement is run with.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
+
+/// Hears of a notification, and which process of the database sent it.
+pub(super) type Hear = Box<dyn Fn(i32) + Send + Sync>;
 
 /// A connection and the statements that it has prepared.
 pub(super) struct Session {
@@ -44,20 +55,24 @@ impl Session {
     }
 
     /// The same; what the database notifies us of is passed on.
-    pub(super) async fn connect_and_hear(
-        address: &Address,
-        heard: Option<Arc<Notify>>,
-    ) -> Result<Self, StoreError> {
+    pub(super) async fn connect_and_hear(address: &Address, hear: Option<Hear>) -> Result<Self, StoreError> {
         let connecting = async {
             let client = match &address.tls {
-                Some(tls) => attended(address.config.connect(tls.clone()).await, heard)?,
-                None => attended(address.config.connect(NoTls).await, heard)?,
+                Some(tls) => attended(address.config.connect(tls.clone()).await, hear)?,
+                None => attended(address.config.connect(NoTls).await, hear)?,
             };
             client.batch_execute(SETTINGS).await.map_err(failed)?;
             Ok(client)
         };
         let client = within(CONNECT, connecting).await?;
         Ok(Self { client, prepared: Mutex::default() })
+    }
+
+    /// Plans statements once. Compatible databases that know no such setting plan as they do.
+    pub(super) async fn plan_once(&self) {
+        if let Err(error) = self.client.batch_execute(ONE_PLAN).await {
+            tracing::debug!(error = told(&error), "statements are planned as the database likes");
+        }
     }
 
     /// A statement, prepared once for each connection.
@@ -72,6 +87,12 @@ impl Session {
         }
         prepared.insert(sql.to_owned(), statement.clone());
         Ok(statement)
+    }
+
+    /// The process of the database that serves this connection, or 0 where that is not known.
+    pub(super) async fn process(&self) -> i32 {
+        let answer = self.client.query_one("SELECT pg_backend_pid()", &[]).await;
+        answer.and_then(|row| row.try_get(0)).unwrap_or(0)
     }
 
     pub(super) async fn query(
@@ -92,13 +113,13 @@ impl Session {
 /// A connection whose messages somebody listens to, until its client is dropped or the connection is lost.
 fn attended<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     connected: Result<(Client, Connection<Socket, T>), tokio_postgres::Error>,
-    heard: Option<Arc<Notify>>,
+    hear: Option<Hear>,
 ) -> Result<Client, StoreError> {
     let (client, mut connection) = connected.map_err(failed)?;
     tokio::spawn(async move {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
-            match (message, &heard) {
-                (Ok(AsyncMessage::Notification(_)), Some(heard)) => heard.notify_one(),
+            match (message, &hear) {
+                (Ok(AsyncMessage::Notification(said)), Some(hear)) => hear(said.process_id()),
                 (Ok(_), _) => {}
                 (Err(error), _) => {
                     tracing::warn!(error = told(&error), "a connection to the database ended");

@@ -1,9 +1,11 @@
 //! Reading what the guards of a group look at, all at once, under the lock.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ops::Range;
 
-use futures_util::future::{try_join, try_join5};
+use banksman_core::Timestamp;
+use futures_util::future::{try_join, try_join3};
+use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::guards::{Known, Standing};
@@ -51,30 +53,42 @@ impl<'a> Wanted<'a> {
             queries,
         }
     }
+
+    /// What [`ROWS`] takes.
+    fn params(&self) -> [&(dyn ToSql + Sync); 4] {
+        [&self.actions, &self.joins, &self.keys, &self.agents]
+    }
 }
 
 /// The statements of [`read`], prepared.
 pub(super) struct Looks {
     lock: Statement,
-    now: Statement,
-    actions: Statement,
-    joins: Statement,
-    keys: Statement,
-    agents: Statement,
+    rows: Statement,
     meters: Statement,
 }
+
+/// The time is read outside the part that waits for the lock: inside, it could be from before the wait.
+const LOCK: &str = "\
+    SELECT last_seq, epoch, pending, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+    FROM (SELECT last_seq, epoch, pending FROM head FOR UPDATE) locked";
+
+/// Where actions stand, who holds join keys, what idempotency keys led to, and how many actions agents have pending: in
+/// one statement, because asking costs more than looking. The first column says which it is.
+const ROWS: &str = "\
+    SELECT 1, id, NULL::bytea, NULL::bytea, revision, status = 'pending', NULL::text FROM actions WHERE id = ANY ($1)
+    UNION ALL
+    SELECT 2, join_key, id, NULL, NULL, NULL, NULL FROM actions WHERE join_key = ANY ($2)
+    UNION ALL
+    SELECT 3, id, action, request, NULL, NULL, NULL FROM idempotency_keys WHERE id = ANY ($3)
+    UNION ALL
+    SELECT 4, NULL, NULL, NULL, count, NULL, agent FROM pending_by_agents WHERE agent = ANY ($4)";
 
 impl Looks {
     pub(super) async fn prepare(session: &Session) -> Result<Self, StoreError> {
         let prepare = async |sql: &str| session.prepare(sql).await.map_err(failed);
         Ok(Self {
-            lock: prepare("SELECT last_seq, epoch, pending FROM head FOR UPDATE").await?,
-            now: prepare("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint").await?,
-            actions: prepare("SELECT id, revision, status = 'pending' FROM actions WHERE id = ANY ($1)")
-                .await?,
-            joins: prepare("SELECT join_key, id FROM actions WHERE join_key = ANY ($1)").await?,
-            keys: prepare("SELECT id, request, action FROM idempotency_keys WHERE id = ANY ($1)").await?,
-            agents: prepare("SELECT agent, count FROM pending_by_agents WHERE agent = ANY ($1)").await?,
+            lock: prepare(LOCK).await?,
+            rows: prepare(ROWS).await?,
             meters: prepare(&meters::read_sql()).await?,
         })
     }
@@ -86,69 +100,92 @@ pub(super) struct Seen {
     pub(super) readings: Vec<Vec<i64>>,
 }
 
-/// Begins the transaction, waits for the lock, and reads. All of it is sent at once and costs one round trip; each
-/// statement sees what was committed when it began, and that is after the lock was taken.
-pub(super) async fn read(session: &Session, looks: &Looks, wanted: &Wanted<'_>) -> Result<Seen, StoreError> {
+/// What the locked row holds, and the database's time when it was locked.
+pub(super) struct Head {
+    now: Timestamp,
+    last_seq: u64,
+    epoch: u64,
+    pending: u64,
+}
+
+impl Head {
+    fn of(rows: &[Row]) -> Result<Self, StoreError> {
+        let missing = || StoreError::Corrupt("the row that every commit locks is gone".into());
+        let row = rows.first().ok_or_else(missing)?;
+        Ok(Self {
+            now: time(row, 3)?,
+            last_seq: count(row, 0)?,
+            epoch: count(row, 1)?,
+            pending: count(row, 2)?,
+        })
+    }
+}
+
+/// Begins the transaction and waits for the lock, in one round trip.
+pub(super) async fn lock(session: &Session, looks: &Looks) -> Result<Head, StoreError> {
     let client = &session.client;
-    let begin = async {
-        // Polled in this order, and so sent in this order.
-        let params = wanted.questions.params();
-        let ((), (head, now, actions, joins, (used, (agents, totals)))) = try_join(
-            client.batch_execute("BEGIN"),
-            try_join5(
-                client.query(&looks.lock, &[]),
-                // A statement of its own: in the one that waits for the lock, the time could be from before the wait.
-                client.query(&looks.now, &[]),
-                some(session, &looks.actions, &wanted.actions),
-                some(session, &looks.joins, &wanted.joins),
-                try_join(
-                    some(session, &looks.keys, &wanted.keys),
-                    try_join(some(session, &looks.agents, &wanted.agents), async {
-                        if wanted.queries.is_empty() {
-                            return Ok(Vec::new());
-                        }
-                        client.query(&looks.meters, &params).await
-                    }),
-                ),
-            ),
-        )
-        .await?;
-        Ok::<_, tokio_postgres::Error>((head, now, actions, joins, used, agents, totals))
+    // Polled in this order, and so sent in this order.
+    let asked = try_join(client.batch_execute("BEGIN"), client.query(&looks.lock, &[])).await;
+    Head::of(&asked.map_err(failed)?.1)
+}
+
+/// Reads what the guards look at; before that takes the lock, unless it is held already. All of it is sent at once and
+/// costs one round trip; each statement sees what was committed when it began, and that is after the lock was taken.
+pub(super) async fn read(
+    session: &Session,
+    looks: &Looks,
+    wanted: &Wanted<'_>,
+    locked: Option<Head>,
+) -> Result<Seen, StoreError> {
+    let (questions, keys) = (wanted.questions.params(), wanted.params());
+    let locking = async {
+        match locked {
+            Some(head) => Ok(head),
+            None => lock(session, looks).await,
+        }
     };
-    let (head, now, actions, joins, used, agents, totals) = begin.await.map_err(failed)?;
-    let missing = || StoreError::Corrupt("the row that every commit locks is gone".into());
-    let (head, now) = (head.first().ok_or_else(missing)?, now.first().ok_or_else(missing)?);
-    let known = Known {
-        now: time(now, 0)?,
-        last_seq: count(head, 0)?,
-        epoch: count(head, 1)?,
-        all_pending: count(head, 2)?,
-        pending: each(&agents, |row| Ok((get(row, 0)?, count(row, 1)?)))?,
-        actions: each(&actions, |row| {
-            Ok((action_id(row, 0)?, Standing { revision: count(row, 1)?, pending: get(row, 2)? }))
-        })?,
-        joinable: each(&joins, |row| Ok((digest(row, 0)?, action_id(row, 1)?)))?,
-        used_keys: each(&used, |row| Ok((digest(row, 0)?, (digest(row, 1)?, action_id(row, 2)?))))?,
+    let looking = async { session.client.query(&looks.rows, &keys).await.map_err(failed) };
+    let metering = async {
+        if wanted.queries.is_empty() {
+            return Ok(Vec::new());
+        }
+        session.client.query(&looks.meters, &questions).await.map_err(failed)
+    };
+    // Polled in this order, and so sent in this order.
+    let (head, rows, totals) = try_join3(locking, looking, metering).await?;
+    let mut known = Known {
+        now: head.now,
+        last_seq: head.last_seq,
+        epoch: head.epoch,
+        all_pending: head.pending,
         ..Known::default()
     };
+    for row in &rows {
+        enter(&mut known, row)?;
+    }
     let totals = totals.iter().zip(&wanted.queries).map(|(row, query)| meters::total(row, query));
     let totals = totals.collect::<Result<Vec<_>, _>>()?;
     let of_commit = |range: &Range<usize>| totals.get(range.clone()).unwrap_or_default().to_vec();
     Ok(Seen { known, readings: wanted.answers.iter().map(of_commit).collect() })
 }
 
-/// Asks only where there is something to ask.
-async fn some<T: tokio_postgres::types::ToSql + Sync>(
-    session: &Session,
-    look: &Statement,
-    keys: &Vec<T>,
-) -> Result<Vec<Row>, tokio_postgres::Error> {
-    if keys.is_empty() { Ok(Vec::new()) } else { session.client.query(look, &[keys]).await }
-}
-
-fn each<K: Eq + std::hash::Hash, V>(
-    rows: &[Row],
-    entry: impl Fn(&Row) -> Result<(K, V), StoreError>,
-) -> Result<HashMap<K, V>, StoreError> {
-    rows.iter().map(entry).collect()
+/// Enters a row of [`ROWS`].
+fn enter(known: &mut Known, row: &Row) -> Result<(), StoreError> {
+    match get::<i32>(row, 0)? {
+        1 => {
+            let standing = Standing { revision: count(row, 4)?, pending: get(row, 5)? };
+            known.actions.insert(action_id(row, 1)?, standing);
+        }
+        2 => {
+            known.joinable.insert(digest(row, 1)?, action_id(row, 2)?);
+        }
+        3 => {
+            known.used_keys.insert(digest(row, 1)?, (digest(row, 3)?, action_id(row, 2)?));
+        }
+        4 => {
+            known.pending.insert(get(row, 6)?, count(row, 4)?);
+        }
+        which => return Err(StoreError::Corrupt(format!("a row of an unknown kind, {which}"))),
+    }
+    Ok(())
 }

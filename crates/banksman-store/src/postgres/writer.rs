@@ -1,7 +1,7 @@
 //! The one task of a node that writes, and groups what comes in at the same time into one transaction.
 //!
-//! Nodes take turns by the lock on `head`. A group costs three round trips however large it is: lock and look, write,
-//! commit. `COMMIT` is sent only after every write has answered as it should.
+//! Nodes take turns by the lock on `head`. A group costs two round trips however large it is: lock and look, then write
+//! and commit. The database itself turns `COMMIT` into a roll-back where a write did not do all that it should.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,14 +13,17 @@ use super::clock::{self, NodeClock};
 use super::guards::{Judgement, Known};
 use super::news::Own;
 use super::session::{Session, failed, within};
-use super::wanted::{self, Looks, Wanted};
-use super::writes::{self, Pens};
+use super::wanted::{self, Head, Looks, Wanted};
+use super::writes::{self, Pens, WriteError};
 use crate::encode::EncodedCommit;
 use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
 const GROUP: usize = 256;
+
+/// How long the first of a group waits for others at the most, however long the group before took.
+const LINGER: Duration = Duration::from_millis(2);
 
 /// How long a group may take before its connection counts as lost. Longer than the database's own limits, so that
 /// usually the database says what is wrong; not much longer, because all that this node writes waits for it.
@@ -46,7 +49,17 @@ impl Writer {
     pub(super) fn start(address: Address, session: Session, own: Arc<Own>, clock: NodeClock) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
         let health = Arc::<Health>::default();
-        let desk = Desk { address, session: Some(session), tools: None, closed: None, own, clock };
+        let desk = Desk {
+            address,
+            session: Some(session),
+            tools: None,
+            closed: None,
+            own,
+            clock,
+            last_seq: 0,
+            others_write: false,
+            turn: None,
+        };
         tokio::spawn(run(desk, inbox, Arc::clone(&health)));
         Self { jobs, health }
     }
@@ -71,24 +84,26 @@ struct Desk {
     own: Arc<Own>,
     /// What this machine takes for the time.
     clock: NodeClock,
+    /// Where the log ended when we last wrote, and whether others had written since the time before.
+    last_seq: u64,
+    others_write: bool,
+    /// The lock, if it was taken before there was a group.
+    turn: Option<Head>,
 }
 
 async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Arc<Health>) {
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
-    loop {
-        if group.is_empty() {
-            match inbox.recv().await {
-                Some(first) => group.push(first),
-                None => return,
-            }
-        }
-        while group.len() < GROUP
-            && let Ok(more) = inbox.try_recv()
-        {
-            group.push(more);
+    let mut last = Last::default();
+    while gather(&mut group, &mut inbox, &last, desk.others_write).await {
+        let begin = Instant::now();
+        if desk.others_write {
+            // While we wait for our turn more comes in, and all of it can go at once when it is our turn.
+            desk.take_turn().await;
+            fill(&mut group, &mut inbox);
         }
         let outcomes = desk.commit(&group).await;
+        last = Last { commits: group.len(), took: begin.elapsed() };
         health.note(outcomes.iter().filter_map(|outcome| match outcome {
             Outcome::Answered(answer) => Some(answer),
             Outcome::PutOff => None,
@@ -102,6 +117,49 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Ar
             }
         }
         group = put_off;
+    }
+}
+
+/// The group before.
+#[derive(Default)]
+struct Last {
+    commits: usize,
+    took: Duration,
+}
+
+/// Fills a group with what has come in. Says whether there is anything, and ever will be.
+///
+/// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
+/// wait for that, so it waits for half of them: by the time that these are written, the other half is here.
+async fn gather(
+    group: &mut Vec<Job>,
+    inbox: &mut mpsc::UnboundedReceiver<Job>,
+    last: &Last,
+    others_write: bool,
+) -> bool {
+    if group.is_empty() {
+        match inbox.recv().await {
+            Some(first) => group.push(first),
+            None => return false,
+        }
+    }
+    // Where others write too, waiting for our turn will do.
+    let enough = if others_write { 0 } else { last.commits / 2 };
+    let until = tokio::time::Instant::now() + (last.took / 4).min(LINGER);
+    while group.len() + inbox.len() < enough
+        && let Ok(Some(more)) = tokio::time::timeout_at(until, inbox.recv()).await
+    {
+        group.push(more);
+    }
+    fill(group, inbox);
+    true
+}
+
+fn fill(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>) {
+    while group.len() < GROUP
+        && let Ok(more) = inbox.try_recv()
+    {
+        group.push(more);
     }
 }
 
@@ -170,7 +228,15 @@ impl Desk {
         let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
             return Err(GroupError::Lost(StoreError::Closed));
         };
-        let work = async { Ok(transact(&session, &looks, &pens, &self.own, commits, &self.clock).await) };
+        let turn = self.turn.take();
+        let work = async {
+            let done = transact(&session, &looks, &pens, &self.own, commits, &self.clock, turn).await;
+            Ok(done.map(|done| {
+                self.others_write = done.before != self.last_seq;
+                self.last_seq = done.after;
+                done.outcomes
+            }))
+        };
         let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
         match done {
             Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
@@ -182,6 +248,17 @@ impl Desk {
             Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
             // What bars this session, such as being read-only, may not bar the next.
             Err(GroupError::Barred(error)) => Err(GroupError::Barred(error)),
+        }
+    }
+
+    /// Waits for the lock before it is certain what to do with it. If that fails, the group itself will hear why.
+    async fn take_turn(&mut self) {
+        if self.open().await.is_err() {
+            return;
+        }
+        let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else { return };
+        if let Ok(turn) = within(PATIENCE, wanted::lock(&session, &looks)).await {
+            (self.session, self.tools, self.turn) = (Some(session), Some((looks, pens)), Some(turn));
         }
     }
 
@@ -209,16 +286,28 @@ impl Desk {
 
     async fn try_open(&mut self) -> Result<(), StoreError> {
         if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
-            self.tools = None;
+            // What was begun on the old one is over.
+            (self.tools, self.turn) = (None, None);
             self.session = None;
             self.session = Some(Session::connect(&self.address).await?);
         }
         if let (Some(session), None) = (&self.session, &self.tools) {
-            let preparing = async { Ok((Looks::prepare(session).await?, Pens::prepare(session).await?)) };
+            let preparing = async {
+                self.own.write_by(session.process().await);
+                session.plan_once().await;
+                Ok((Looks::prepare(session).await?, Pens::prepare(session).await?))
+            };
             self.tools = Some(within(PATIENCE, preparing).await?);
         }
         Ok(())
     }
+}
+
+/// What a transaction did, and where the log ended before and after it.
+struct Done {
+    outcomes: Vec<Outcome>,
+    before: u64,
+    after: u64,
 }
 
 async fn transact(
@@ -228,8 +317,9 @@ async fn transact(
     own: &Own,
     commits: &[&EncodedCommit],
     clock: &NodeClock,
-) -> Result<Vec<Outcome>, GroupError> {
-    let (known, judgements) = match look(session, looks, commits, clock).await {
+    turn: Option<Head>,
+) -> Result<Done, GroupError> {
+    let (known, judgements) = match look(session, looks, commits, clock, turn).await {
         Ok(looked) => looked,
         // It asks for ids, hashes and names that were checked when they came in: no commit can make it fail for others.
         Err(error) => return Err(roll_back(session, error, GroupError::Barred).await),
@@ -240,16 +330,19 @@ async fn transact(
         .filter(|(_, judgement)| **judgement == Judgement::Accepted)
         .map(|(commit, _)| *commit)
         .collect();
+    let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
+    let before = known.last_seq - u64::try_from(events).unwrap_or(0);
     if accepted.is_empty() {
         session.client.batch_execute("ROLLBACK").await.map_err(|error| GroupError::Lost(failed(error)))?;
     } else {
-        let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
-        let before = known.last_seq - u64::try_from(events).unwrap_or(0);
-        if let Err(error) = writes::write(session, pens, &accepted, &known, before).await {
-            return Err(roll_back(session, error, GroupError::Refused).await);
+        match writes::write(session, pens, &accepted, &known, before).await {
+            Ok(()) => {}
+            Err(WriteError::Open(error)) => {
+                return Err(roll_back(session, error, GroupError::Refused).await);
+            }
+            Err(WriteError::RolledBack(error)) => return Err(GroupError::Refused(error)),
+            Err(WriteError::Lost(error)) => return Err(GroupError::Lost(error)),
         }
-        // From here on it may have happened, whatever we hear.
-        session.client.batch_execute("COMMIT").await.map_err(|error| GroupError::Lost(failed(error)))?;
         // Not before: what was lost on the way is news to us too.
         if known.last_seq > before {
             own.note(before + 1..=known.last_seq);
@@ -261,7 +354,8 @@ async fn transact(
         Judgement::Refused(conflict) => Outcome::Answered(Err(CommitError::Conflict(conflict))),
         Judgement::PutOff => Outcome::PutOff,
     };
-    Ok(judgements.into_iter().map(outcome).collect())
+    let outcomes = judgements.into_iter().map(outcome).collect();
+    Ok(Done { outcomes, before, after: known.last_seq })
 }
 
 /// Takes the lock, looks at what the guards are about, and judges.
@@ -270,9 +364,10 @@ async fn look(
     looks: &Looks,
     commits: &[&EncodedCommit],
     clock: &NodeClock,
+    turn: Option<Head>,
 ) -> Result<(Known, Vec<Judgement>), StoreError> {
     let wanted = Wanted::of(commits);
-    let seen = wanted::read(session, looks, &wanted).await?;
+    let seen = wanted::read(session, looks, &wanted, turn).await?;
     clock::check(clock(), seen.known.now)?;
     let mut known = seen.known;
     let judge = |(commit, readings): (&&EncodedCommit, &Vec<i64>)| known.judge(commit, readings);

@@ -8,6 +8,7 @@ mod nodes;
 mod postgres;
 mod script;
 mod tls;
+mod turns;
 
 mod sqlite {
     use std::sync::Arc;

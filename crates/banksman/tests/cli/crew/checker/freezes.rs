@@ -18,11 +18,7 @@ pub(super) struct Frozen<'a> {
 impl Frozen<'_> {
     /// Whether it was in force at some moment between these places of the log, for this action.
     pub(super) fn explains(&self, about: &ActionRef, first: u64, last: u64) -> bool {
-        self.overlaps(first, last) && self.freeze.covers(&about.agent, &about.tool)
-    }
-
-    pub(super) fn overlaps(&self, first: u64, last: u64) -> bool {
-        self.from <= last && first < self.to
+        self.from <= last && first < self.to && self.freeze.covers(&about.agent, &about.tool)
     }
 }
 

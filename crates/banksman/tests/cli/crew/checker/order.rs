@@ -58,7 +58,8 @@ pub(super) fn check(record: &Record, book: &Book, findings: &mut Findings) {
         let Some((answered, Reply::Refused(code))) = &call.answer else { continue };
         let (first, last) = window.between(call.asked, *answered);
         let explained = match (about(call), code.as_str()) {
-            (None, "blocked") => freezes.iter().any(|frozen| frozen.overlaps(first, last)),
+            // Whoever asks again by the same key is told again, also when nothing is frozen any more.
+            (None, "blocked") => blocked(record, call).is_some_and(|seq| seq <= last),
             (None, _) => continue,
             (Some(id), "frozen") => {
                 let about = histories.get(&id).and_then(|history| history.first()?.1.action.as_ref());
@@ -142,6 +143,16 @@ fn about(call: &Call) -> Option<ActionId> {
         Wish::Propose { .. } | Wish::Freeze { .. } | Wish::Lift { .. } => None,
         Wish::Decide { id, .. } | Wish::Claim { id, .. } | Wish::Report { id, .. } => Some(id),
     }
+}
+
+/// Where in the log the action of a proposal was blocked.
+fn blocked(record: &Record, call: &Call) -> Option<u64> {
+    let Wish::Propose { number, .. } = call.wish else { return None };
+    record.log.iter().find_map(|(seq, event)| {
+        let about = event.action.as_ref().filter(|about| about.status == Status::Blocked)?;
+        let action = record.actions.get(&about.id)?;
+        (action.number == number && action.agent == call.by).then_some(*seq)
+    })
 }
 
 /// Which part of the log a moment between two times can be behind.
