@@ -32,6 +32,9 @@ cargo xtask CHORE
   bench gateway [OPTIONS] MCP calls through the gateway, beside a direct connection and a proxy that only forwards
       --calls N           calls per run and client count (default 20000; a tenth of it for one client)
       --binary PATH       measure this binary instead of the one beside the benchmark
+  bench hook [OPTIONS]    a coding agent's hook, a whole process, beside /bin/true and cat
+      --runs N            of each, taking turns (default 200)
+      --binary PATH       measure this binary instead of building one
   bench hold [OPTIONS]    many pending actions and many clients that wait: memory of each, and how soon they hear
       --database KIND     sqlite (default) or postgres
       --nodes N           how many nodes share the PostgreSQL (default 1); reviewers and clients are spread over them
@@ -79,6 +82,7 @@ fn main() -> ExitCode {
             &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),
         ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
+        ["bench", "hook", rest @ ..] => bench::hook::run(rest),
         ["bench", "hold", rest @ ..] => bench::hold::run(rest),
         ["bench", "peers", rest @ ..] => bench::peers::run(rest),
         [] | ["help" | "--help" | "-h"] => {

@@ -74,7 +74,12 @@ impl<'a> Review<'a> {
                 return Err(stop(Exit::Failure, "nothing was sent"));
             }
         }
-        let decided = self.client.decide(self.action.id, &request)?;
+        self.send(&request)
+    }
+
+    /// Sends the decision and says what came of it.
+    pub(crate) fn send(&self, request: &DecisionRequest) -> anyhow::Result<ExitCode> {
+        let decided = self.client.decide(self.action.id, request)?;
         if self.context.globals.json {
             self.context.print_json(&decided)?;
         } else {

@@ -13,6 +13,12 @@ pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod rules;
 
+pub(crate) mod exec;
+pub(crate) mod hook;
+pub(crate) mod prompt;
+pub(crate) mod setup;
+pub(crate) mod shell_guard;
+
 pub(crate) mod pending;
 pub(crate) mod show;
 
@@ -41,6 +47,11 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Check(args) => check::run(&args, context),
         Command::Rules(args) => rules::run(&args, context),
         Command::Policy(args) => policy::run(&args, context),
+        Command::Hook(args) => hook::run(&args, context),
+        Command::Setup(args) => setup::run(&args, context),
+        Command::Exec(args) => exec::run(&args, context),
+        Command::ShellGuard(args) => shell_guard::run(&args, context),
+        Command::Prompt(args) => prompt::run(&args, context),
         Command::Pending(args) => pending::run(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Approve(args) => approve::run(&args, context),
