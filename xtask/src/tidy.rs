@@ -35,8 +35,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-wal", &[]),
     ("banksman-store", &["banksman-core", "banksman-wal"]),
     ("banksman-engine", &["banksman-core", "banksman-policy", "banksman-store"]),
+    ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
     ("banksman-web", &["banksman-core"]),
-    ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine", "banksman-web"]),
+    (
+        "banksman-http",
+        &["banksman-core", "banksman-store", "banksman-engine", "banksman-mcp", "banksman-web"],
+    ),
     ("banksman-client", &["banksman-core"]),
     ("banksman-faults", &[]),
     (
@@ -47,6 +51,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-risk",
             "banksman-store",
             "banksman-engine",
+            "banksman-mcp",
             "banksman-http",
             "banksman-client",
         ],
@@ -124,7 +129,7 @@ fn tidy_pure_crates_read_no_clock_and_no_environment() {
 fn tidy_only_the_binary_names_a_concrete_store() {
     for path in files() {
         let text = path.to_string_lossy().into_owned();
-        let outer = ["crates/banksman-engine/src", "crates/banksman-http/src"]
+        let outer = ["crates/banksman-engine/src", "crates/banksman-mcp/src", "crates/banksman-http/src"]
             .iter()
             .any(|folder| text.starts_with(folder));
         if outer && text.ends_with(".rs") {

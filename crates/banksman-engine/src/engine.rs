@@ -96,6 +96,12 @@ impl Engine {
         self.signer.jwks()
     }
 
+    /// A key for one purpose, the same on every node that has the same signing key.
+    #[must_use]
+    pub fn derived_key(&self, purpose: &str) -> [u8; 32] {
+        self.signer.derived_key(purpose)
+    }
+
     /// The time by this engine's clock, which is the one that deadlines are held against.
     #[must_use]
     pub fn now(&self) -> Timestamp {

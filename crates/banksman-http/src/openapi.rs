@@ -244,13 +244,13 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
                 .schema(Some(id_schema(path))),
         );
     }
-    if path.contains("{name}") {
+    for name in ["upstream", "name"].into_iter().filter(|name| path.contains(&format!("{{{name}}}"))) {
         described = described.parameter(
             ParameterBuilder::new()
-                .name("name")
+                .name(name)
                 .parameter_in(ParameterIn::Path)
                 .required(Required::True)
-                .schema(Some(ObjectBuilder::new().schema_type(Type::String))),
+                .schema(Some(Object::with_type(Type::String))),
         );
     }
     for parameter in &operation.parameters {

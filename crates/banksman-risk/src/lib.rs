@@ -34,9 +34,9 @@ mod severity;
 pub use address::Reach;
 pub use assessor::Assessor;
 pub use catalogue::{
-    CallPattern, Catalogue, CatalogueError, Clause, CommandPattern, Disproof, Example, Examples, Operands,
-    OptionStyle, PathPattern, ProgramSpec, Rule, RuleSet, StatementPattern, TextPattern, ToolPattern,
-    UrlPattern,
+    CallPattern, Catalogue, CatalogueError, Clause, CommandPattern, Disproof, Example, Examples, Expression,
+    Operands, OptionStyle, PathPattern, ProgramSpec, Rule, RuleSet, StatementPattern, TextPattern,
+    ToolPattern, UrlPattern,
 };
 pub use limits::Limits;
 pub use path::Place;

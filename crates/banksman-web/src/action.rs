@@ -46,6 +46,9 @@ impl ActionPage<'_> {
                         section.panel {
                             h2 { "What will run" }
                             p.quiet { "Exactly this, and nothing else, if it is approved." }
+                            @if let (true, Some(server)) = (action.context.forwarded, &action.context.server) {
+                                p { "Banksman passes it on to the server " code { (Foreign(server)) } "." }
+                            }
                             (table(&action.args, &found))
                             details.exact { summary { "Exact text and digest" }
                                 (canonical(&action.args))
@@ -212,6 +215,7 @@ fn untrusted(action: &ActionView) -> Markup {
         preconditions,
         server,
         annotations,
+        forwarded,
     } = &action.context;
     let words = |name: &str, text: &Option<String>| {
         html! {
@@ -242,7 +246,7 @@ fn untrusted(action: &ActionView) -> Markup {
                 (words("Session", session))
                 (words("Thread", thread))
                 (words("Action type", action_type))
-                (words("MCP server", server))
+                @if !forwarded { (words("MCP server", server)) }
                 @if let Some(severity) = predicted_severity { dt { "Predicted severity" } dd { (severity.as_str()) } }
                 @if let Some(cost) = estimated_cost_usd { dt { "Estimated cost" } dd { (cost) " USD" } }
                 @if let Some(time) = estimated_duration_ms { dt { "Estimated time" } dd { (time) " ms" } }

@@ -1,5 +1,6 @@
 //! What can be typed.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -7,8 +8,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, delegate, deny, doctor, freeze, grant, migrate, mode, modify, pending,
-    policy, rules, serve, show, store, token,
+    approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, mcp, migrate, mode,
+    modify, pending, policy, prompt, rules, serve, setup, shell_guard, show, store, token,
 };
 use crate::exit::HELP;
 
@@ -58,6 +59,9 @@ pub(crate) enum Command {
     /// Start the server; it needs no configuration
     #[command(after_help = HELP)]
     Serve(serve::Args),
+    /// Stand before one MCP server's program, for clients that start it
+    #[command(after_help = HELP)]
+    Mcp(mcp::Args),
     /// Say what a command, a program or a statement could do; nothing runs
     #[command(after_help = HELP)]
     Check(check::Args),
@@ -67,6 +71,21 @@ pub(crate) enum Command {
     /// Write, check, test and compare policies, and try them on history
     #[command(after_help = HELP)]
     Policy(policy::Args),
+    /// Answer a coding agent's hook: may this run?
+    #[command(after_help = HELP)]
+    Hook(hook::Args),
+    /// Let Banksman judge what a coding agent does, or stop that again
+    #[command(after_help = HELP)]
+    Setup(setup::Args),
+    /// Run one command, if it may run
+    #[command(after_help = HELP)]
+    Exec(exec::Args),
+    /// Stand in for a shell: what it is given to run is judged first
+    #[command(after_help = HELP)]
+    ShellGuard(shell_guard::Args),
+    /// Ask the person at this terminal about one action
+    #[command(after_help = HELP)]
+    Prompt(prompt::Args),
     /// List what waits for a decision
     #[command(after_help = HELP)]
     Pending(pending::Args),
@@ -114,6 +133,26 @@ pub(crate) enum Command {
     Doctor(doctor::Args),
 }
 
+/// The name under which this binary is a shell: `$SHELL` is a path and takes no arguments.
+const SHELL_NAME: &str = "banksman-shell";
+
+/// What was typed, with the command in front that a name of ours stands for.
+pub(crate) fn command_line() -> Vec<OsString> {
+    as_typed(std::env::args_os().collect())
+}
+
+fn as_typed(mut words: Vec<OsString>) -> Vec<OsString> {
+    let name = words.first().map(PathBuf::from).and_then(|path| path.file_name().map(OsString::from));
+    // A login shell's name begins with a dash.
+    if name
+        .and_then(|name| name.into_string().ok())
+        .is_some_and(|name| name.trim_start_matches('-') == SHELL_NAME)
+    {
+        words.insert(1, "shell-guard".into());
+    }
+    words
+}
+
 /// A secret from the command line: whatever prints arguments does not print it.
 #[derive(Clone)]
 pub(crate) struct Secret(String);
@@ -153,6 +192,17 @@ mod tests {
     #[test]
     fn the_definition_is_sound() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn under_the_name_of_a_shell_it_is_one() {
+        let typed = |line: &str| as_typed(line.split(' ').map(OsString::from).collect());
+        for line in ["banksman-shell -c ls", "/usr/bin/banksman-shell -c ls", "-banksman-shell -c ls"] {
+            assert_eq!(typed(line)[1], "shell-guard", "{line}");
+        }
+        for line in ["banksman -c ls", "banksman", "banksman-shells -c"] {
+            assert_ne!(typed(line).get(1).and_then(|word| word.to_str()), Some("shell-guard"), "{line}");
+        }
     }
 
     #[test]

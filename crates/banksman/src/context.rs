@@ -9,7 +9,7 @@ use banksman_core::Timestamp;
 use serde::Serialize;
 
 use crate::cli::{DEFAULT_URL, Globals};
-use crate::display::{Screen, VisibleJson};
+use crate::display::{Screen, Visible, VisibleJson};
 use crate::exit::{Exit, stop};
 
 pub(crate) struct Context {
@@ -57,6 +57,12 @@ impl Context {
     /// Writes what goes with the result, but is not it: to standard error if a program reads the result.
     pub(crate) fn remark(&self, text: &str) -> anyhow::Result<()> {
         if self.globals.json { write_to(io::stderr(), text) } else { self.print(text) }
+    }
+
+    /// Writes something for the person beside a program that owns standard output. What others wrote in it is made
+    /// visible here.
+    pub(crate) fn complain(&self, text: &str) -> anyhow::Result<()> {
+        write_to(io::stderr(), &format!("{}\n", Visible(text)))
     }
 
     /// Writes the one document that a program reads.

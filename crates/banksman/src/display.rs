@@ -87,6 +87,14 @@ pub(crate) fn wrap(text: &str, most: usize) -> Vec<String> {
     pieces
 }
 
+/// Whether a terminal is to be painted.
+pub(crate) fn wants_colours() -> bool {
+    // https://no-color.org: any value but the empty one.
+    let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
+        || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    !unwanted
+}
+
 /// What the output can do.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
@@ -102,10 +110,7 @@ impl Screen {
             return Self { terminal_columns: None, colours: false };
         }
         let columns = terminal_size::terminal_size().map_or(80, |(width, _)| usize::from(width.0));
-        // https://no-color.org: any value but the empty one.
-        let unwanted = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
-            || std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        Self { terminal_columns: Some(columns), colours: !unwanted }
+        Self { terminal_columns: Some(columns), colours: wants_colours() }
     }
 
     pub(crate) fn is_terminal(self) -> bool {

@@ -18,7 +18,7 @@ Exit codes:
   2  the command line or what it sends is not valid
   3  there is no such thing
   4  refused: stale, expired, already decided, too many
-  5  not allowed: no valid token, or not for you to decide
+  5  not allowed: denied, blocked, no valid token, or not for you to decide
   6  the server cannot be reached";
 
 /// How a command ends.

@@ -23,6 +23,12 @@ mod snippet;
 mod span;
 mod table;
 
+mod gate;
+mod hook;
+mod prompt;
+mod run;
+mod settings;
+
 mod editor;
 mod review;
 mod select;
@@ -32,7 +38,7 @@ mod sample;
 
 fn main() -> ExitCode {
     // Clap itself answers --help and mistakes, with the exit codes 0 and 2.
-    let cli = cli::Cli::parse();
+    let cli = cli::Cli::parse_from(cli::command_line());
     let context = context::Context::new(cli.globals);
     let done = match cli.command {
         Some(command) => commands::run(command, &context),

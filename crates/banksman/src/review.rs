@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use banksman_client::Client;
 use banksman_core::wire::{ActionView, DecisionRequest};
-use banksman_core::{Decision, Digest, Status, action_digest};
+use banksman_core::{Decision, Digest, Status, action_digest, forwarded_digest};
 
 use crate::context::Context;
 use crate::display::Visible;
@@ -74,7 +74,12 @@ impl<'a> Review<'a> {
                 return Err(stop(Exit::Failure, "nothing was sent"));
             }
         }
-        let decided = self.client.decide(self.action.id, &request)?;
+        self.send(&request)
+    }
+
+    /// Sends the decision and says what came of it.
+    pub(crate) fn send(&self, request: &DecisionRequest) -> anyhow::Result<ExitCode> {
+        let decided = self.client.decide(self.action.id, request)?;
         if self.context.globals.json {
             self.context.print_json(&decided)?;
         } else {
@@ -88,7 +93,12 @@ impl<'a> Review<'a> {
 /// What a reviewer sees is what executes: the digest that a decision names has to be that of what was shown,
 /// whatever the server, or something between it and us, says.
 fn check_digest(action: &ActionView) -> anyhow::Result<()> {
-    let shown = action_digest(&action.tool, action.kind, &action.args);
+    let shown = match &action.context.server {
+        Some(server) if action.context.forwarded => {
+            forwarded_digest(server, &action.tool, action.kind, &action.args)
+        }
+        Some(_) | None => action_digest(&action.tool, action.kind, &action.args),
+    };
     if shown == action.digest {
         return Ok(());
     }

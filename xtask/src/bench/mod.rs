@@ -6,6 +6,7 @@ mod connection;
 pub(crate) mod cycle;
 mod held;
 pub(crate) mod hold;
+pub(crate) mod hook;
 mod limits;
 mod load;
 pub(crate) mod peers;

@@ -11,30 +11,8 @@ use super::{Catalogue, Clause, Index, TextPattern};
 use crate::fact::SIGNALS;
 use crate::{Assessor, Limits};
 
-/// The built-in rules, a file per subject.
-const BUILTIN: &[(&str, &str)] = &[
-    ("unread.yaml", include_str!("../../rules/unread.yaml")),
-    ("code.yaml", include_str!("../../rules/code.yaml")),
-    ("files.yaml", include_str!("../../rules/files.yaml")),
-    ("git.yaml", include_str!("../../rules/git.yaml")),
-    ("system.yaml", include_str!("../../rules/system.yaml")),
-    ("packages.yaml", include_str!("../../rules/packages.yaml")),
-    ("containers.yaml", include_str!("../../rules/containers.yaml")),
-    ("cloud.yaml", include_str!("../../rules/cloud.yaml")),
-    ("databases.yaml", include_str!("../../rules/databases.yaml")),
-    ("network.yaml", include_str!("../../rules/network.yaml")),
-    ("secrets.yaml", include_str!("../../rules/secrets.yaml")),
-    ("persistence.yaml", include_str!("../../rules/persistence.yaml")),
-    ("self.yaml", include_str!("../../rules/self.yaml")),
-    ("python.yaml", include_str!("../../rules/python.yaml")),
-    ("javascript.yaml", include_str!("../../rules/javascript.yaml")),
-    ("sql.yaml", include_str!("../../rules/sql.yaml")),
-    ("paths.yaml", include_str!("../../rules/paths.yaml")),
-    ("addresses.yaml", include_str!("../../rules/addresses.yaml")),
-    ("tools.yaml", include_str!("../../rules/tools.yaml")),
-    ("programs.yaml", include_str!("../../rules/programs.yaml")),
-    ("programs-services.yaml", include_str!("../../rules/programs-services.yaml")),
-];
+/// The built-in rules, as the build has read them.
+const BUILTIN: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.json"));
 
 /// Rules that may not be switched off: they notice what could not be read.
 const ESSENTIAL: &[&str] = &["unread."];
@@ -76,6 +54,22 @@ pub struct Disproof {
 }
 
 impl RuleSet {
+    /// Whether it changes nothing.
+    fn is_empty(&self) -> bool {
+        self.rules.is_empty() && self.programs.is_empty() && self.disable.is_empty()
+    }
+
+    /// The built-in rules.
+    ///
+    /// # Errors
+    /// Never in a build that passed its tests.
+    pub fn builtin() -> Result<Self, CatalogueError> {
+        serde_json::from_str(BUILTIN).map_err(|error| CatalogueError::Syntax {
+            file: "the built-in rules".to_owned(),
+            problem: error.to_string(),
+        })
+    }
+
     /// Reads rules.
     ///
     /// # Errors
@@ -87,21 +81,33 @@ impl RuleSet {
 }
 
 impl Catalogue {
-    /// The built-in rules, proved.
+    /// The built-in rules. Their examples are run by tests and not here: nothing about them can change between a
+    /// build and its use.
     ///
     /// # Errors
     /// Never in a build that passed its tests.
     pub fn builtin() -> Result<Arc<Self>, CatalogueError> {
-        Self::with_rules(RuleSet::default())
+        static BUILT: OnceLock<Arc<Catalogue>> = OnceLock::new();
+        if let Some(known) = BUILT.get() {
+            return Ok(Arc::clone(known));
+        }
+        let catalogue = Arc::new(Self::compile(RuleSet::builtin()?)?);
+        Ok(Arc::clone(BUILT.get_or_init(|| catalogue)))
     }
 
-    /// The built-in rules with others added, replaced and disabled, proved.
+    /// The built-in rules with others added, replaced and disabled. Those that were added are proved by their
+    /// examples; all are, if programs are described anew, since that changes what the others see.
     ///
     /// # Errors
     /// If a rule is not valid, or an example does not hold.
     pub fn with_rules(own: RuleSet) -> Result<Arc<Self>, CatalogueError> {
-        let catalogue = Arc::new(Self::compile(merge(builtin_rules()?, own)?)?);
-        prove(&catalogue)?;
+        if own.is_empty() {
+            return Self::builtin();
+        }
+        let unproven: Option<HashSet<String>> =
+            own.programs.is_empty().then(|| own.rules.iter().map(|rule| rule.id.clone()).collect());
+        let catalogue = Arc::new(Self::compile(merge(RuleSet::builtin()?, own)?)?);
+        prove(&catalogue, |rule| unproven.as_ref().is_none_or(|own| own.contains(&rule.id)))?;
         Ok(catalogue)
     }
 
@@ -118,21 +124,6 @@ impl Catalogue {
         }
         Ok(Self { index: Index::of(&set.rules), programs, rules: set.rules })
     }
-}
-
-/// The built-in rules, read once: a policy that is loaded again does not have to wait for them.
-fn builtin_rules() -> Result<RuleSet, CatalogueError> {
-    static RULES: OnceLock<RuleSet> = OnceLock::new();
-    if let Some(known) = RULES.get() {
-        return Ok(known.clone());
-    }
-    let mut all = RuleSet::default();
-    for (file, text) in BUILTIN {
-        let part = RuleSet::parse(file, text)?;
-        all.programs.extend(part.programs);
-        all.rules.extend(part.rules);
-    }
-    Ok(RULES.get_or_init(|| all).clone())
 }
 
 fn merge(mut all: RuleSet, own: RuleSet) -> Result<RuleSet, CatalogueError> {
@@ -215,13 +206,14 @@ fn check_subcommands(rule: &Rule, programs: &Programs) -> Result<(), CatalogueEr
     Ok(())
 }
 
-/// Runs every example. An example speaks of its own rule only; others may notice it as well.
-fn prove(catalogue: &Arc<Catalogue>) -> Result<(), CatalogueError> {
+/// Runs the examples of the rules that are in question. An example speaks of its own rule only; others may notice it
+/// as well.
+fn prove(catalogue: &Arc<Catalogue>, in_question: impl Fn(&Rule) -> bool) -> Result<(), CatalogueError> {
     // Examples are small. One that is about too much work does not have to do all of it.
     let limits = Limits { work: Limits::default().work / 10, ..Limits::default() };
     let assessor = Assessor::new(Arc::clone(catalogue)).with_limits(limits);
     let mut disproofs = Vec::new();
-    for rule in &catalogue.rules {
+    for rule in catalogue.rules.iter().filter(|rule| in_question(rule)) {
         for (examples, wanted, problem) in [
             (&rule.examples.matches, true, "should have matched"),
             (&rule.examples.differs, false, "should not have matched"),
@@ -251,4 +243,22 @@ impl Example {
 
 fn meaning(rule: &str, problem: &str) -> CatalogueError {
     CatalogueError::Meaning { rule: rule.to_owned(), problem: problem.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_built_in_rule_is_proved_by_its_examples() {
+        let catalogue = Catalogue::builtin().unwrap();
+        prove(&catalogue, |_| true).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    #[test]
+    fn an_expression_that_is_none_counts_as_found() {
+        let pattern: TextPattern = serde_json::from_str(r#"{"proven_regex": "("}"#).unwrap();
+        assert!(pattern.knows("anything"));
+        assert!(serde_json::from_str::<TextPattern>(r#"{"regex": "("}"#).is_err());
+    }
 }

@@ -20,7 +20,7 @@ use programs::{Programs, canonical};
 
 pub use load::{CatalogueError, Disproof};
 pub(crate) use options::{Arguments, FlagName};
-pub use pattern::TextPattern;
+pub use pattern::{Expression, TextPattern};
 pub use rule::{
     CallPattern, Clause, CommandPattern, Example, Examples, Operands, OptionStyle, PathPattern, ProgramSpec,
     Rule, RuleSet, StatementPattern, ToolPattern, UrlPattern,

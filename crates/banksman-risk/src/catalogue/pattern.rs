@@ -1,6 +1,7 @@
 //! How texts are described in rules.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use regex::Regex;
 use serde::de::{self, MapAccess, Visitor};
@@ -21,7 +22,33 @@ pub enum TextPattern {
     /// This with `*` for anything.
     Glob(Box<str>),
     /// A regular expression, searched anywhere.
-    Regex(Regex),
+    Regex(Expression),
+}
+
+/// A regular expression that is compiled when it is first asked.
+///
+/// A process that judges one command asks a few of the built-in expressions, and compiling all of them takes longer
+/// than everything else that it does.
+#[derive(Debug, Clone)]
+pub struct Expression {
+    source: Box<str>,
+    /// Nothing, if it turns out not to be an expression at all.
+    compiled: OnceLock<Option<Regex>>,
+}
+
+impl Expression {
+    fn checked(source: &str) -> Result<Self, String> {
+        let compiled = Regex::new(source).map_err(|error| format!("bad regex: {error}"))?;
+        Ok(Self { source: source.into(), compiled: OnceLock::from(Some(compiled)) })
+    }
+
+    fn is_match(&self, text: &str) -> bool {
+        // What cannot be asked counts as found: it must not make anything look harmless.
+        self.compiled
+            .get_or_init(|| Regex::new(&self.source).ok())
+            .as_ref()
+            .is_none_or(|regex| regex.is_match(text))
+    }
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -29,7 +56,12 @@ pub enum TextPattern {
 #[serde(untagged)]
 enum Written {
     Plain(String),
-    Regex { regex: String },
+    Regex {
+        regex: String,
+        /// Whether it has been compiled before: only the build says so, of built-in rules.
+        #[serde(skip)]
+        proven: bool,
+    },
 }
 
 /// By hand, because there are thousands: what is untagged would be read twice, and its errors would not say why.
@@ -50,7 +82,8 @@ impl<'de> Deserialize<'de> for Written {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Written, A::Error> {
                 let written = match map.next_entry::<String, String>()? {
-                    Some((key, regex)) if key == "regex" => Written::Regex { regex },
+                    Some((key, regex)) if key == "regex" => Written::Regex { regex, proven: false },
+                    Some((key, regex)) if key == "proven_regex" => Written::Regex { regex, proven: true },
                     Some((key, _)) => return Err(de::Error::unknown_field(&key, &["regex"])),
                     None => return Err(de::Error::missing_field("regex")),
                 };
@@ -72,9 +105,10 @@ impl TryFrom<Written> for TextPattern {
         match written {
             Written::Plain(text) if text.contains('*') => Ok(Self::Glob(text.into())),
             Written::Plain(text) => Ok(Self::Exact(text.into())),
-            Written::Regex { regex } => {
-                Regex::new(&regex).map(Self::Regex).map_err(|error| format!("bad regex: {error}"))
+            Written::Regex { regex, proven: true } => {
+                Ok(Self::Regex(Expression { source: regex.into(), compiled: OnceLock::new() }))
             }
+            Written::Regex { regex, proven: false } => Expression::checked(&regex).map(Self::Regex),
         }
     }
 }
@@ -83,7 +117,7 @@ impl From<TextPattern> for Written {
     fn from(pattern: TextPattern) -> Self {
         match pattern {
             TextPattern::Exact(text) | TextPattern::Glob(text) => Self::Plain(text.into()),
-            TextPattern::Regex(regex) => Self::Regex { regex: regex.as_str().to_owned() },
+            TextPattern::Regex(regex) => Self::Regex { regex: regex.source.into(), proven: true },
         }
     }
 }

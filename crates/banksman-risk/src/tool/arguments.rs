@@ -103,7 +103,8 @@ pub(super) fn inspect(inspection: &mut Inspection<'_>, name: &str, args: &Json) 
 /// States what an action of kind `file` would do. `false`: it names no file.
 pub(super) fn inspect_file(inspection: &mut Inspection<'_>, name: &str, args: &Json) -> bool {
     let operation = ["operation", "action", "op", "access", "method", "mode", "command"];
-    let said = operation.iter().find_map(|name| args.get(name)?.as_str());
+    // Some agents hand patches to what is called a command; that is no operation.
+    let said = operation.iter().find_map(|name| args.get(name)?.as_str()).filter(|said| !is_patch(said));
     let tool = Tool::named(said.unwrap_or(name));
     let Some(members) = args.as_object() else { return false };
     let mut found = false;
@@ -112,13 +113,22 @@ pub(super) fn inspect_file(inspection: &mut Inspection<'_>, name: &str, args: &J
             "content" | "contents" | "text" | "data" => continue,
             _ => Role::of(key, &tool, value, args),
         };
-        if matches!(role, Some(Role::Path | Role::Source | Role::Destination)) {
-            found = true;
+        match role {
+            Some(Role::Path | Role::Source | Role::Destination) => found = true,
+            Some(Role::Patch) => {
+                patch::files(value.as_str().unwrap_or_default(), |_, _| found = true);
+            }
+            Some(Role::Code(_) | Role::Url) | None => {}
         }
         visit(inspection, &tool, args, role, &step_into("", key), value, DEPTH);
     }
     inspection.enter_argument(None);
     found
+}
+
+/// Whether a text is a patch in an envelope, whatever the argument is called.
+fn is_patch(text: &str) -> bool {
+    text.trim_start().starts_with("*** Begin Patch")
 }
 
 /// What an argument is.
@@ -150,8 +160,7 @@ impl Role {
                 "link",
             ])
         };
-        // Some agents hand patches to what is called a command.
-        if value.as_str().is_some_and(|text| text.trim_start().starts_with("*** Begin Patch")) {
+        if value.as_str().is_some_and(is_patch) {
             return Some(Self::Patch);
         }
         Some(match joined.as_str() {

@@ -183,3 +183,24 @@ fn near_misses_are_not_noticed() {
         );
     }
 }
+
+/// What the build has made of the rules, against what is read of the files as a user's own would be.
+#[test]
+fn the_build_has_lost_nothing_of_the_rules() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/rules");
+    let mut written = RuleSet::default();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        // This also compiles every regular expression.
+        let text = std::fs::read_to_string(&path).unwrap();
+        let part = RuleSet::parse(&path.display().to_string(), &text).unwrap();
+        written.programs.extend(part.programs);
+        written.rules.extend(part.rules);
+    }
+    let mut built = RuleSet::builtin().unwrap();
+    for set in [&mut written, &mut built] {
+        set.rules.sort_by(|one, other| one.id.cmp(&other.id));
+    }
+    assert!(built.rules.len() > 40);
+    assert_eq!(serde_json::to_string(&written).unwrap(), serde_json::to_string(&built).unwrap());
+}

@@ -9,8 +9,15 @@ pub(crate) mod next;
 pub(crate) mod serve;
 
 pub(crate) mod check;
+pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod rules;
+
+pub(crate) mod exec;
+pub(crate) mod hook;
+pub(crate) mod prompt;
+pub(crate) mod setup;
+pub(crate) mod shell_guard;
 
 pub(crate) mod pending;
 pub(crate) mod show;
@@ -36,9 +43,15 @@ pub(crate) mod token;
 pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => serve::run(&args, context),
+        Command::Mcp(args) => mcp::run(&args, context),
         Command::Check(args) => check::run(&args, context),
         Command::Rules(args) => rules::run(&args, context),
         Command::Policy(args) => policy::run(&args, context),
+        Command::Hook(args) => hook::run(&args, context),
+        Command::Setup(args) => setup::run(&args, context),
+        Command::Exec(args) => exec::run(&args, context),
+        Command::ShellGuard(args) => shell_guard::run(&args, context),
+        Command::Prompt(args) => prompt::run(&args, context),
         Command::Pending(args) => pending::run(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Approve(args) => approve::run(&args, context),

@@ -117,7 +117,7 @@ fn markdown(rules: &[&Rule]) -> String {
     let mut out = String::from(
         "# Rules\n\n\
          What Banksman knows to be dangerous, and by which examples. This page is made by `banksman rules\n\
-         --markdown`; a test keeps it in step. Each rule's examples are run whenever the rules are loaded.\n",
+         --markdown`; a test keeps it in step. Each rule's examples are run by the tests, and those of rules of your own whenever they are loaded.\n",
     );
     let _ = writeln!(out, "\n{} rules.", rules.len());
     let mut subject = "";

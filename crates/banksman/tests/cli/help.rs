@@ -44,7 +44,21 @@ fn help_names_commands_environment_and_exit_codes_but_no_token() {
 
 #[test]
 fn every_command_has_help_with_exit_codes() {
-    for command in ["pending", "show", "approve", "deny", "modify", "cancel", "freeze", "audit"] {
+    for command in [
+        "pending",
+        "show",
+        "approve",
+        "deny",
+        "modify",
+        "cancel",
+        "freeze",
+        "audit",
+        "hook",
+        "setup",
+        "exec",
+        "shell-guard",
+        "prompt",
+    ] {
         let output = banksman(&[command, "--help"]);
         assert_eq!(output.status.code(), Some(0), "{command}");
         let text = stdout(&output);

@@ -13,6 +13,7 @@ mod crew;
 mod installation;
 mod policy;
 mod policy_tools;
+mod pty;
 mod raw;
 
 mod help;
@@ -20,8 +21,11 @@ mod offline;
 
 mod commands;
 mod degraded;
+mod gated;
+mod hooks;
 mod hostile;
 mod kill;
+mod mcp;
 mod nodes;
 mod people;
 mod refunds;

@@ -1,0 +1,177 @@
+//! What this machine's hosts were let run and have not reported yet: a small file per call.
+//!
+//! A host names a call twice, before and after, in two processes of ours. What it says is not trusted with a file
+//! name: names are digests.
+
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use banksman_core::{ActionId, Digest};
+use serde::{Deserialize, Serialize};
+
+use super::Host;
+
+/// Files of calls that never ended are kept for so long.
+const KEEP: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// Larger files are none of ours.
+const MAX_BYTES: u64 = 4_096;
+
+/// A call that was let run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Claimed {
+    pub(crate) action: ActionId,
+    /// What names what it does.
+    pub(crate) deed: Option<Digest>,
+}
+
+pub(crate) struct Claims {
+    folder: PathBuf,
+    host: Host,
+}
+
+impl Claims {
+    /// In the user's state folder; `None` if there is no such place.
+    pub(crate) fn of_user(host: Host) -> Option<Self> {
+        let absolute =
+            |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+        Some(Self { folder: state.join("banksman/hooks"), host })
+    }
+
+    /// Remembers a call until it is reported.
+    pub(crate) fn put(&self, session: Option<&str>, id: &str, claimed: &Claimed) -> std::io::Result<()> {
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.folder)?;
+        let path = self.path(session, id);
+        let draft = path.with_extension(format!("{}.new", std::process::id()));
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft)?;
+        file.write_all(serde_json::to_string(claimed)?.as_bytes())?;
+        fs::rename(&draft, &path)?;
+        self.tidy(&path);
+        Ok(())
+    }
+
+    /// Forgets a call, and tells what it was.
+    pub(crate) fn take(&self, session: Option<&str>, id: &str) -> Option<Claimed> {
+        let path = self.path(session, id);
+        let claimed = read(&path)?;
+        // Whoever removes it reports it: of two reports of one call, one finds nothing.
+        fs::remove_file(&path).ok()?;
+        Some(claimed)
+    }
+
+    /// Whether a call of this session that does exactly this was let run and has not ended.
+    pub(crate) fn is_let_run(&self, session: Option<&str>, deed: Digest) -> bool {
+        let prefix = self.session_prefix(session);
+        let Ok(entries) = fs::read_dir(&self.folder) else { return false };
+        entries.filter_map(Result::ok).any(|entry| {
+            entry
+                .file_name()
+                .to_str()
+                .is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".json"))
+                && read(&entry.path()).is_some_and(|claimed| claimed.deed == Some(deed))
+        })
+    }
+
+    fn path(&self, session: Option<&str>, id: &str) -> PathBuf {
+        let name = hex(Digest::of(id.as_bytes()), 48);
+        self.folder.join(format!("{}{name}.json", self.session_prefix(session)))
+    }
+
+    fn session_prefix(&self, session: Option<&str>) -> String {
+        let named = format!("{}\n{}", self.host.as_str(), session.unwrap_or_default());
+        format!("{}-", hex(Digest::of(named.as_bytes()), 24))
+    }
+
+    /// Now and then, removes what nobody will ask for any more.
+    fn tidy(&self, just_written: &Path) {
+        let now_and_then =
+            just_written.to_string_lossy().bytes().rev().nth(5).is_some_and(|byte| byte == b'0');
+        if !now_and_then {
+            return;
+        }
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for entry in entries.filter_map(Result::ok) {
+            let modified =
+                entry.metadata().and_then(|data| data.modified()).unwrap_or_else(|_| SystemTime::now());
+            if modified.elapsed().is_ok_and(|age| age > KEEP) {
+                let _ = fs::remove_file(entry.path());
+            }
+        }
+    }
+}
+
+fn read(path: &Path) -> Option<Claimed> {
+    let data = fs::symlink_metadata(path).ok()?;
+    if !data.is_file() || data.len() > MAX_BYTES {
+        return None;
+    }
+    serde_json::from_slice(&fs::read(path).ok()?).ok()
+}
+
+fn hex(digest: Digest, length: usize) -> String {
+    digest.as_bytes().iter().flat_map(|byte| [byte >> 4, byte & 15]).take(length).map(digit).collect()
+}
+
+fn digit(value: u8) -> char {
+    char::from_digit(u32::from(value), 16).unwrap_or('0')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn claims(folder: &Path, host: Host) -> Claims {
+        Claims { folder: folder.join("hooks"), host }
+    }
+
+    fn claimed() -> Claimed {
+        Claimed { action: "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB".parse().unwrap(), deed: Some(Digest::of(b"ls")) }
+    }
+
+    #[test]
+    fn a_call_is_reported_once_and_only_by_its_own_session_and_host() {
+        let folder = tempfile::tempdir().unwrap();
+        let claude = claims(folder.path(), Host::ClaudeCode);
+        claude.put(Some("s"), "t", &claimed()).unwrap();
+        assert_eq!(claude.take(Some("other"), "t"), None);
+        assert_eq!(claude.take(Some("s"), "other"), None);
+        assert_eq!(claims(folder.path(), Host::Codex).take(Some("s"), "t"), None);
+        assert!(claude.is_let_run(Some("s"), Digest::of(b"ls")));
+        assert!(!claude.is_let_run(Some("s"), Digest::of(b"rm")));
+        assert!(!claude.is_let_run(Some("other"), Digest::of(b"ls")));
+        assert_eq!(claude.take(Some("s"), "t"), Some(claimed()));
+        assert_eq!(claude.take(Some("s"), "t"), None);
+        assert!(!claude.is_let_run(Some("s"), Digest::of(b"ls")));
+    }
+
+    #[test]
+    fn no_name_leads_out_of_the_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let claude = claims(folder.path(), Host::ClaudeCode);
+        for id in ["../../etc/passwd", "/etc/passwd", "", ".", "a/b", "\0", "x\ny", &"x".repeat(100_000)] {
+            claude.put(Some(id), id, &claimed()).unwrap();
+            assert_eq!(claude.take(Some(id), id), Some(claimed()), "{id:?}");
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing beside the folder");
+        assert_eq!(fs::read_dir(folder.path().join("hooks")).unwrap().count(), 0, "nothing is left");
+    }
+
+    #[test]
+    fn what_others_put_there_is_no_claim() {
+        let folder = tempfile::tempdir().unwrap();
+        let claude = claims(folder.path(), Host::ClaudeCode);
+        claude.put(Some("s"), "t", &claimed()).unwrap();
+        let path = claude.path(Some("s"), "t");
+        for text in ["", "{", "{}", r#"{"action":"act_x"}"#, &"x".repeat(10_000)] {
+            fs::write(&path, text).unwrap();
+            assert_eq!(claude.take(Some("s"), "t"), None, "{text}");
+        }
+        fs::remove_file(&path).unwrap();
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert_eq!(claude.take(Some("s"), "t"), None);
+    }
+}
