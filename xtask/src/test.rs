@@ -5,13 +5,18 @@ use std::process::Command;
 
 use anyhow::bail;
 
+use crate::packages;
 use crate::postgres::{self, Cluster};
 
 /// Runs every test. Further words go to the test runner.
 pub(crate) fn run(more: &[&str]) -> anyhow::Result<()> {
     // One server for all tests; it ends when they have.
     let cluster = Cluster::start()?;
-    let test = |arguments: &[&str]| cargo_with(arguments, &[(postgres::VARIABLE, &cluster.url())]);
+    let packages = packages::install().map(|folder| folder.display().to_string());
+    let url = cluster.url();
+    let mut variables = vec![(postgres::VARIABLE, url.as_str())];
+    variables.extend(packages.as_deref().map(|folder| (packages::VARIABLE, folder)));
+    let test = |arguments: &[&str]| cargo_with(arguments, &variables);
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
         .output()

@@ -35,7 +35,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-wal", &[]),
     ("banksman-store", &["banksman-core", "banksman-wal"]),
     ("banksman-engine", &["banksman-core", "banksman-policy", "banksman-store"]),
-    ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine"]),
+    ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
+    ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine", "banksman-mcp"]),
     ("banksman-client", &["banksman-core"]),
     ("banksman-faults", &[]),
     (
@@ -46,6 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-risk",
             "banksman-store",
             "banksman-engine",
+            "banksman-mcp",
             "banksman-http",
             "banksman-client",
         ],
@@ -123,7 +125,7 @@ fn tidy_pure_crates_read_no_clock_and_no_environment() {
 fn tidy_only_the_binary_names_a_concrete_store() {
     for path in files() {
         let text = path.to_string_lossy().into_owned();
-        let outer = ["crates/banksman-engine/src", "crates/banksman-http/src"]
+        let outer = ["crates/banksman-engine/src", "crates/banksman-mcp/src", "crates/banksman-http/src"]
             .iter()
             .any(|folder| text.starts_with(folder));
         if outer && text.ends_with(".rs") {

@@ -46,12 +46,31 @@ impl Digest {
 /// reworded without changing what runs, and no wording changes what was approved.
 #[must_use]
 pub fn action_digest(tool: &str, kind: Kind, args: &CanonicalJson) -> Digest {
-    let mut text = String::with_capacity(args.as_str().len() + tool.len() + 40);
+    digest_of(None, tool, kind, args)
+}
+
+/// The digest of what Banksman itself passes on to a server: `{"args":…,"kind":…,"server":…,"tool":…}`.
+///
+/// Where an agent says which server it means, that is its own word. Where Banksman runs the tool, the server is part of
+/// what runs: the same tool of another server is another action.
+#[must_use]
+pub fn forwarded_digest(server: &str, tool: &str, kind: Kind, args: &CanonicalJson) -> Digest {
+    digest_of(Some(server), tool, kind, args)
+}
+
+fn digest_of(server: Option<&str>, tool: &str, kind: Kind, args: &CanonicalJson) -> Digest {
+    let names = tool.len() + server.map_or(0, str::len);
+    let mut text = String::with_capacity(args.as_str().len() + names + 56);
     text.push_str("{\"args\":");
     text.push_str(args.as_str());
     text.push_str(",\"kind\":\"");
     text.push_str(kind.as_str());
-    text.push_str("\",\"tool\":");
+    text.push('"');
+    if let Some(server) = server {
+        text.push_str(",\"server\":");
+        crate::json::write_string(&mut text, server);
+    }
+    text.push_str(",\"tool\":");
     crate::json::write_string(&mut text, tool);
     text.push('}');
     Digest::of(text.as_bytes())
@@ -123,6 +142,21 @@ mod tests {
             digest(r#"{"order_id":"78291","amount":899.00}"#).to_string(),
             "sha256:545767bf419fc04e345e026e0ee40fa1718890af2d54be99b8b528efb250d941"
         );
+    }
+
+    #[test]
+    fn what_is_passed_on_is_named_with_its_server() {
+        let args = CanonicalJson::parse(b"{}").unwrap();
+        let forwarded = |server, tool| forwarded_digest(server, tool, Kind::Tool, &args);
+        // printf '{"args":{},"kind":"tool","server":"files","tool":"read"}' | sha256sum
+        assert_eq!(
+            forwarded("files", "read").to_string(),
+            "sha256:dc88041a9dc2fa12db3c7116cdaee06e38d34c509fefc296fc8e887098e01faf"
+        );
+        assert_ne!(forwarded("files", "read"), forwarded("mail", "read"));
+        assert_ne!(forwarded("files", "read"), action_digest("read", Kind::Tool, &args));
+        // Neither name can pass for the other.
+        assert_ne!(forwarded("a\",\"tool\":\"b", "c"), forwarded("a", "b\",\"tool\":\"c"));
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use assessment::{Assessment, Finding, Span, Triage};
 pub use batch::batch_digest;
 pub use case::{Authority, Case, Claim, Decision, Review, State, Status, Submission};
 pub use delegation::{Acting, ActingSource, Delegation};
-pub use digest::{Digest, InvalidDigestError, action_digest};
+pub use digest::{Digest, InvalidDigestError, action_digest, forwarded_digest};
 pub use escalation::{ChainProgress, Escalation, EscalationStep, combine_chains};
 pub use freeze::{Freeze, FreezeScope};
 pub use grant::{ArgPatterns, Grant, GrantMatch, GrantReach, Remember, RememberLimits, RememberScope};

@@ -129,6 +129,21 @@ impl Engine {
         }
     }
 
+    /// The agent of this name, by any credential of its that is still live: for work that is done in its name while it
+    /// is away.
+    ///
+    /// # Errors
+    /// [`EngineError::Unauthenticated`] if it has none left.
+    pub async fn agent_named(&self, name: &str) -> Result<Principal, EngineError> {
+        let now = self.clock.now();
+        let credentials = self.store.credentials().await?;
+        credentials
+            .iter()
+            .find(|held| held.kind == PrincipalKind::Agent && held.name == name && held.is_live(now))
+            .map(Credential::principal)
+            .ok_or(EngineError::Unauthenticated)
+    }
+
     /// Issues a credential.
     ///
     /// # Errors

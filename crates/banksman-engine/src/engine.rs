@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use banksman_core::Case;
+use banksman_core::{Case, Timestamp};
 use banksman_store::{Control, PendingLimits, Store};
 use tokio::sync::watch;
 
@@ -94,6 +94,18 @@ impl Engine {
     #[must_use]
     pub fn jwks(&self) -> serde_json::Value {
         self.signer.jwks()
+    }
+
+    /// A key for one purpose, the same on every node that has the same signing key.
+    #[must_use]
+    pub fn derived_key(&self, purpose: &str) -> [u8; 32] {
+        self.signer.derived_key(purpose)
+    }
+
+    /// The time, as the engine sees it.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Grows whenever the audit log does: the place of its newest event.

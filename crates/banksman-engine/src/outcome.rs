@@ -19,10 +19,32 @@ impl Engine {
         id: ActionId,
         outcome: Outcome,
     ) -> Result<Arc<Case>, EngineError> {
+        self.record(id, Some(agent), outcome).await
+    }
+
+    /// Records how something ended that Banksman itself passed on. It is the truth even if the agent's credential was
+    /// taken away meanwhile, so nobody has to show one.
+    ///
+    /// # Errors
+    /// If it was never claimed, or ended otherwise, or is not Banksman's to run.
+    pub async fn record_forwarded(&self, id: ActionId, outcome: Outcome) -> Result<Arc<Case>, EngineError> {
+        self.record(id, None, outcome).await
+    }
+
+    async fn record(
+        &self,
+        id: ActionId,
+        agent: Option<&Principal>,
+        outcome: Outcome,
+    ) -> Result<Arc<Case>, EngineError> {
         let status = outcome.status();
         let recorded = self
-            .advance(id, Some(agent), House::Ignored, |scene| {
-                own(agent, scene.case)?;
+            .advance(id, agent, House::Ignored, |scene| {
+                match agent {
+                    Some(agent) => own(agent, scene.case)?,
+                    None if scene.case.submission.action.forwarded => {}
+                    None => return Err(EngineError::NotFound),
+                }
                 let transition = step(scene.case, Command::Report(outcome.clone()), &scene.moment())
                     .map_err(|refusal| scene.refuse(refusal))?;
                 let charges = if transition.case.status() == Status::Failed {

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
-    Action, ActionId, BatchId, Case, Digest, Moment, Opening, Principal, Timestamp, Transition, open,
+    Action, ActionId, BatchId, Case, ClaimRequest, Command, Digest, Moment, Opening, Principal, State,
+    Status, Timestamp, Transition, Verdict, open, step,
 };
 use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, IdempotencyKey};
 
 use crate::admission::Scope;
-use crate::advance::notices;
+use crate::advance::{FreezeOf, notices};
 use crate::consider::{Surroundings, Tab};
 use crate::grants::spent_grant;
 use crate::{Engine, EngineError, ids};
@@ -24,16 +25,29 @@ pub struct ProposeRequest {
     pub idempotency: Option<(String, Digest)>,
     /// How long to wait for room, if the house is full; as configured, if the agent did not say.
     pub patience: Option<Duration>,
+    /// What it takes at the least, whatever policy says.
+    pub floor: Option<Verdict>,
+    /// A JSON Schema of the arguments for whoever edits them, kept only if the action is held. What the agent sent is not
+    /// checked by it: that is for the tool to do.
+    pub schema_if_held: Option<CanonicalJson>,
+    /// Whether the one who asks runs it at once if nobody has to be asked: then it is claimed in the same commit.
+    pub claims: bool,
 }
 
 impl ProposeRequest {
+    /// A request for an action, with nothing special about it.
+    #[must_use]
+    pub fn of(action: Action) -> Self {
+        Self { action, idempotency: None, patience: None, floor: None, schema_if_held: None, claims: false }
+    }
+
     /// A request from its body, with the key of the header.
     ///
     /// # Errors
     /// If the body is not an action.
     pub fn from_json(body: Json, key: Option<String>) -> Result<Self, banksman_core::ActionError> {
         let idempotency = key.map(|key| (key, Digest::of(CanonicalJson::of(&body).as_str().as_bytes())));
-        Ok(Self { action: Action::from_json(body)?, idempotency, patience: None })
+        Ok(Self { idempotency, ..Self::of(Action::from_json(body)?) })
     }
 }
 
@@ -46,6 +60,16 @@ pub struct Proposed {
     pub joined: bool,
 }
 
+/// What a proposal meets.
+#[derive(Clone, Copy)]
+pub(crate) struct OpeningScene<'a> {
+    pub(crate) batch: Option<BatchId>,
+    /// What it takes at the least.
+    pub(crate) floor: Option<&'a Verdict>,
+    pub(crate) control: &'a Control,
+    pub(crate) now: Timestamp,
+}
+
 impl Engine {
     /// Takes a proposal: blocked, authorised at once, held, or joined with one that is already held. If it would be
     /// held and there is no room, it waits in line for it.
@@ -53,7 +77,7 @@ impl Engine {
     /// # Errors
     /// If there is no room in time, the key was used for something else, or nothing can be recorded.
     pub async fn propose(&self, agent: &Principal, request: ProposeRequest) -> Result<Proposed, EngineError> {
-        let ProposeRequest { mut action, idempotency, patience } = request;
+        let ProposeRequest { mut action, idempotency, patience, floor, schema_if_held, claims } = request;
         let schema_error = check_args(&action);
         if let Some(problem) = schema_error {
             return Err(EngineError::InvalidArgs(problem));
@@ -67,7 +91,8 @@ impl Engine {
             self.confirm(agent, control.epoch).await?;
             let mut tab = Tab::default();
             let digest = action.digest();
-            let transition = self.open_case(agent, action, None, &control, now, &mut tab).await?;
+            let scene = OpeningScene { batch: None, floor: floor.as_ref(), control: &control, now };
+            let mut transition = self.open_case(agent, action, &scene, &mut tab).await?;
             if !tab.readings.is_empty()
                 && let Some(id) = self.store.joinable(&agent.name, digest).await?
             {
@@ -80,6 +105,21 @@ impl Engine {
                         continue;
                     }
                 }
+            }
+            if let Some(schema) = &schema_if_held
+                && transition.case.status() == Status::Pending
+            {
+                Arc::make_mut(&mut transition.case.submission).action.args_schema = Some(schema.clone());
+            }
+            let mut events = vec![transition.event];
+            if claims && matches!(transition.case.state, State::Authorised { .. }) {
+                let request = ClaimRequest { digest: transition.case.submission.digest, preconditions: None };
+                let moment = Moment { freeze: control.freeze_of(&transition.case), ..Moment::at(now) };
+                let claimed = step(&transition.case, Command::Claim(request), &moment)
+                    .map_err(|refusal| EngineError::refused(refusal, &transition.case))?;
+                transition.case = claimed.case;
+                transition.effects.extend(claimed.effects);
+                events.push(claimed.event);
             }
             let case = Arc::new(transition.case);
             let rows = notices(&case, &transition.effects, now);
@@ -95,7 +135,7 @@ impl Engine {
                 charges: tab.charges,
                 idempotency: key,
                 control: spent_grant(&control, &case).map(ControlChange::UseGrant).into_iter().collect(),
-                events: vec![transition.event],
+                events,
                 notices: rows,
                 ..Commit::default()
             };
@@ -143,13 +183,15 @@ impl Engine {
         &self,
         agent: &Principal,
         action: Action,
-        batch: Option<BatchId>,
-        control: &Control,
-        now: Timestamp,
+        scene: &OpeningScene<'_>,
         tab: &mut Tab,
     ) -> Result<Transition, EngineError> {
+        let OpeningScene { batch, floor, control, now } = *scene;
         let around = Surroundings { agent: &agent.name, control, now, itself: None };
-        let (submission, metered) = self.consider(action, &around, tab).await?;
+        let (mut submission, metered) = self.consider(action, &around, tab).await?;
+        if let Some(floor) = floor {
+            submission.verdict = submission.verdict.at_least(floor);
+        }
         let submission = Arc::new(submission);
         let freeze =
             control.freezes.iter().find(|freeze| freeze.covers(&agent.name, &submission.action.tool));

@@ -11,7 +11,7 @@ use crate::admission::Scope;
 use crate::advance::notices;
 use crate::consider::Tab;
 use crate::grants::spent_grant;
-use crate::propose::check_args;
+use crate::propose::{OpeningScene, check_args};
 use crate::{Engine, EngineError, ids};
 
 /// More than this many would not be reviewed but waved through.
@@ -67,8 +67,8 @@ impl Engine {
             let mut tab = Tab::default();
             let mut left = Control::clone(&control);
             for action in &actions {
-                let transition =
-                    self.open_case(agent, action.clone(), Some(id), &left, now, &mut tab).await?;
+                let scene = OpeningScene { batch: Some(id), floor: None, control: &left, now };
+                let transition = self.open_case(agent, action.clone(), &scene, &mut tab).await?;
                 let case = Arc::new(transition.case);
                 // The next item finds one use less.
                 if let Some(spent) = spent_grant(&left, &case) {

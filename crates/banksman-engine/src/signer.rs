@@ -4,7 +4,7 @@
 //! done here rather than by a JWT library with every other algorithm in tow (decision record 0005).
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
-use banksman_core::{Case, Timestamp};
+use banksman_core::{Case, Digest, Timestamp};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
@@ -17,6 +17,8 @@ pub struct Signer {
     /// The header of every token, encoded.
     header: String,
     key_id: String,
+    /// What other keys are derived from. The signing key itself never leaves.
+    root: Digest,
 }
 
 impl std::fmt::Debug for Signer {
@@ -51,7 +53,14 @@ impl Signer {
         let key = Ed25519KeyPair::from_seed_unchecked(secret).expect("a seed of 32 bytes");
         let key_id = thumbprint(&public_x(&key));
         let header = format!(r#"{{"alg":"EdDSA","kid":"{key_id}","typ":"JWT"}}"#);
-        Self { key, header: URL_SAFE_NO_PAD.encode(header), key_id }
+        let root = Digest::of(&[b"banksman keys derived from:".as_slice(), secret].concat());
+        Self { key, header: URL_SAFE_NO_PAD.encode(header), key_id, root }
+    }
+
+    /// A key for one purpose: the same on every node and after every start that has the same signing key.
+    #[must_use]
+    pub fn derived_key(&self, purpose: &str) -> [u8; 32] {
+        *Digest::of(&[self.root.as_bytes(), purpose.as_bytes()].concat()).as_bytes()
     }
 
     /// What names the key, in tokens and in the key set.

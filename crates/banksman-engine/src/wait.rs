@@ -19,8 +19,22 @@ impl Engine {
         id: ActionId,
         patience: Duration,
     ) -> Result<Arc<Case>, EngineError> {
+        self.wait_until(caller, id, patience, |case| case.status() != Status::Pending).await
+    }
+
+    /// The action as soon as it is `there`, or as it stands when `patience` ends.
+    ///
+    /// # Errors
+    /// As [`Engine::action`].
+    pub async fn wait_until(
+        &self,
+        caller: &Principal,
+        id: ActionId,
+        patience: Duration,
+        there: fn(&Case) -> bool,
+    ) -> Result<Arc<Case>, EngineError> {
         let case = self.action(caller, id).await?;
-        if case.status() != Status::Pending || patience.is_zero() {
+        if there(&case) || patience.is_zero() {
             return Ok(case);
         }
         // Boxed and dropped early: thousands wait at a time, and each should hold as little as possible.
@@ -33,7 +47,7 @@ impl Engine {
             changed.as_mut().enable();
             let case = self.recall(id).await?;
             visible_to(caller, &case)?;
-            if case.status() != Status::Pending {
+            if there(&case) {
                 return Ok(case);
             }
             drop(case);

@@ -5,6 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use banksman_engine::Engine;
+use banksman_mcp::Gateway;
 use tokio::sync::watch;
 
 use crate::console::SignInCodes;
@@ -22,6 +23,8 @@ pub struct Shared {
     /// The OpenAPI document, made once.
     pub(crate) openapi: String,
     pub(crate) codes: SignInCodes,
+    /// What stands before MCP servers, if any are configured.
+    pub(crate) gateway: Option<Arc<Gateway>>,
 }
 
 impl std::ops::Deref for App {
@@ -36,8 +39,19 @@ impl App {
     /// An application over an engine, for the given hosts.
     #[must_use]
     pub fn new(engine: Arc<Engine>, hosts: Hosts, stopping: watch::Receiver<bool>) -> Self {
+        Self::with_gateway(engine, hosts, stopping, None)
+    }
+
+    /// The same, with MCP servers behind it.
+    #[must_use]
+    pub fn with_gateway(
+        engine: Arc<Engine>,
+        hosts: Hosts,
+        stopping: watch::Receiver<bool>,
+        gateway: Option<Arc<Gateway>>,
+    ) -> Self {
         let openapi = crate::document();
-        Self(Arc::new(Shared { engine, hosts, stopping, openapi, codes: SignInCodes::default() }))
+        Self(Arc::new(Shared { engine, hosts, stopping, openapi, codes: SignInCodes::default(), gateway }))
     }
 
     /// A code that lets this person sign in with a browser, once.

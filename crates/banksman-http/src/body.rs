@@ -16,6 +16,9 @@ use crate::problem::{Code, ProblemError};
 /// No request needs more.
 const MAX_BODY: usize = 1024 * 1024;
 
+/// No message to an MCP server needs more.
+const MAX_MESSAGE: usize = 4 * 1024 * 1024;
+
 /// A body that is one strict JSON value.
 pub(crate) struct JsonBody(pub(crate) Json);
 
@@ -60,10 +63,26 @@ impl<T: DeserializeOwned> FromRequest<App> for FormBody<T> {
     }
 }
 
+/// A message for an MCP server, as it was sent. Tools write files, so it may be longer than other requests.
+pub(crate) struct RawBody(pub(crate) Bytes);
+
+impl FromRequest<App> for RawBody {
+    type Rejection = ProblemError;
+
+    async fn from_request(request: Request, _app: &App) -> Result<Self, Self::Rejection> {
+        limited(request.into_body(), MAX_MESSAGE).await.map(Self)
+    }
+}
+
 async fn bytes(body: axum::body::Body) -> Result<Bytes, ProblemError> {
-    to_bytes(body, MAX_BODY).await.map_err(|error| {
+    limited(body, MAX_BODY).await
+}
+
+async fn limited(body: axum::body::Body, limit: usize) -> Result<Bytes, ProblemError> {
+    to_bytes(body, limit).await.map_err(|error| {
         if error.source().is_some_and(|source| source.is::<LengthLimitError>()) {
-            ProblemError::new(Code::BodyTooLarge, "a request has at most 1 MiB")
+            let mib = limit / (1024 * 1024);
+            ProblemError::new(Code::BodyTooLarge, format!("a request has at most {mib} MiB"))
         } else {
             ProblemError::new(Code::InvalidRequest, "the body could not be read")
         }

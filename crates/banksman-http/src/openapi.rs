@@ -244,6 +244,15 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
                 .schema(Some(id_schema(path))),
         );
     }
+    if path.contains("{upstream}") {
+        described = described.parameter(
+            ParameterBuilder::new()
+                .name("upstream")
+                .parameter_in(ParameterIn::Path)
+                .required(Required::True)
+                .schema(Some(Object::with_type(Type::String))),
+        );
+    }
     for parameter in &operation.parameters {
         described = described.parameter(
             ParameterBuilder::new()

@@ -61,6 +61,7 @@ pub use reference::reference;
 pub use remarks::Remark;
 pub use replay::{Contradiction, HumanAnswer, Replay, Replayed};
 pub use schema::Document;
+pub use span::Seconds;
 pub use templates::Template;
 pub use tinman::matrix_tier;
 pub use triage::{Means, Model, TriagePlan, Webhook};

@@ -79,7 +79,11 @@ impl Source {
         self.read_as()
     }
 
-    pub(crate) fn read_as<T: serde::de::DeserializeOwned>(&self) -> Result<T, PolicyError> {
+    /// Reads it as anything that people write in YAML, as strictly.
+    ///
+    /// # Errors
+    /// If it is not YAML, or not that.
+    pub fn read_as<T: serde::de::DeserializeOwned>(&self) -> Result<T, PolicyError> {
         // The library's own snippet is left out: ours is the same for every error.
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         serde_saphyr::from_str_with_options(&self.text, options).map_err(|error| {
@@ -91,7 +95,8 @@ impl Source {
         })
     }
 
-    pub(crate) fn error(&self, at: Location, problem: impl Into<String>) -> PolicyError {
+    /// What is wrong at a place.
+    pub fn error(&self, at: Location, problem: impl Into<String>) -> PolicyError {
         let place = self.place(at);
         let snippet = self.snippet(&place);
         PolicyError { place, problem: problem.into(), snippet }

@@ -8,8 +8,8 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, migrate, mode, modify,
-    pending, policy, prompt, rules, serve, setup, shell_guard, show, store, token,
+    approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, mcp, migrate, mode,
+    modify, pending, policy, prompt, rules, serve, setup, shell_guard, show, store, token,
 };
 use crate::exit::HELP;
 
@@ -59,6 +59,9 @@ pub(crate) enum Command {
     /// Start the server; it needs no configuration
     #[command(after_help = HELP)]
     Serve(serve::Args),
+    /// Stand before one MCP server's program, for clients that start it
+    #[command(after_help = HELP)]
+    Mcp(mcp::Args),
     /// Say what a command, a program or a statement could do; nothing runs
     #[command(after_help = HELP)]
     Check(check::Args),

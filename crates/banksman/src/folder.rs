@@ -116,6 +116,16 @@ impl Folder {
         self.path.join("policy.yaml")
     }
 
+    /// Which MCP servers stand behind this one.
+    pub(crate) fn mcp(&self) -> PathBuf {
+        self.path.join("mcp.yaml")
+    }
+
+    /// What those servers' tools were when they were first seen.
+    pub(crate) fn tool_pins(&self) -> PathBuf {
+        self.path.join("mcp-tools.json")
+    }
+
     /// Makes sure that no second server writes here.
     pub(crate) fn lock(&self) -> anyhow::Result<Lock> {
         let path = self.path.join("serve.lock");

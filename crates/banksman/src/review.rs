@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use banksman_client::Client;
 use banksman_core::wire::{ActionView, DecisionRequest};
-use banksman_core::{Decision, Digest, Status, action_digest};
+use banksman_core::{Decision, Digest, Status, action_digest, forwarded_digest};
 
 use crate::context::Context;
 use crate::display::Visible;
@@ -93,7 +93,12 @@ impl<'a> Review<'a> {
 /// What a reviewer sees is what executes: the digest that a decision names has to be that of what was shown,
 /// whatever the server, or something between it and us, says.
 fn check_digest(action: &ActionView) -> anyhow::Result<()> {
-    let shown = action_digest(&action.tool, action.kind, &action.args);
+    let shown = match &action.context.server {
+        Some(server) if action.context.forwarded => {
+            forwarded_digest(server, &action.tool, action.kind, &action.args)
+        }
+        Some(_) | None => action_digest(&action.tool, action.kind, &action.args),
+    };
     if shown == action.digest {
         return Ok(());
     }

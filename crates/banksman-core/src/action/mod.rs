@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::CanonicalJson;
 use crate::level::named;
-use crate::{Digest, action_digest};
+use crate::{Digest, action_digest, forwarded_digest};
 
 pub use read::ActionError;
 
@@ -167,6 +167,9 @@ pub struct Action {
     /// How long the agent is willing to wait; policy may allow less, never more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout_seconds: Option<u64>,
+    /// Whether Banksman itself runs it, by passing it on to `server`. No request can say so: only the gateway does.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forwarded: bool,
 }
 
 impl Action {
@@ -196,13 +199,17 @@ impl Action {
             annotations: None,
             server: None,
             timeout_seconds: None,
+            forwarded: false,
         }
     }
 
     /// The digest of what would execute.
     #[must_use]
     pub fn digest(&self) -> Digest {
-        action_digest(&self.tool, self.kind, &self.args)
+        match &self.server {
+            Some(server) if self.forwarded => forwarded_digest(server, &self.tool, self.kind, &self.args),
+            Some(_) | None => action_digest(&self.tool, self.kind, &self.args),
+        }
     }
 
     /// The same action with other arguments, as a reviewer edits it.

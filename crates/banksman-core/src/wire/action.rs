@@ -121,6 +121,9 @@ pub struct ContextView {
     pub server: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub annotations: Option<Annotations>,
+    /// Whether Banksman itself passes it on to the server.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub forwarded: bool,
 }
 
 /// What one person said.
@@ -241,6 +244,7 @@ impl From<&Case> for ActionView {
                 preconditions: action.preconditions.clone(),
                 server: action.server.clone(),
                 annotations: action.annotations,
+                forwarded: action.forwarded,
             },
             checkpoint: action.checkpoint.clone(),
             batch: case.batch,

@@ -352,6 +352,7 @@ fn every_type_of_event_has_its_file_and_every_file_its_test() {
     let states = Status::ALL.iter().map(|status| format!("state_{status}.json"));
     let others = [
         "action_annotated",
+        "action_forwarded",
         "submission",
         "review_full",
         "review_short",
@@ -461,6 +462,16 @@ fn what_a_server_says_of_its_tool() {
     let action = Action::from_json(parse(annotated.as_bytes()).unwrap()).unwrap();
     assert_eq!(action.digest(), Action { annotations: None, ..action.clone() }.digest());
     check_stored("action_annotated", &action);
+}
+
+/// Came later too: what the gateway passes on to a server by itself.
+#[test]
+fn what_banksman_itself_passes_on() {
+    let body = r#"{"tool":"read_file","args":{"path":"a"},"server":"files"}"#;
+    let asked = Action::from_json(parse(body.as_bytes()).unwrap()).unwrap();
+    let action = Action { forwarded: true, ..asked.clone() };
+    assert_ne!(action.digest(), asked.digest(), "its server is part of what runs");
+    check_stored("action_forwarded", &action);
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod solo;
 
 mod cancel;
 mod claim;
+mod forwarded;
 mod freeze;
 mod modes;
 mod observing;

@@ -159,6 +159,7 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
             open_world_hint: Some(true),
         }),
         timeout_seconds: Some(1_800),
+        forwarded: true,
     };
     let handed_over = Escalation::HandTo { role: "director".into(), instead_of: vec!["finance".into()] };
     let verdict = Verdict {

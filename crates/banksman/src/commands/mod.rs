@@ -9,6 +9,7 @@ pub(crate) mod next;
 pub(crate) mod serve;
 
 pub(crate) mod check;
+pub(crate) mod mcp;
 pub(crate) mod policy;
 pub(crate) mod rules;
 
@@ -42,6 +43,7 @@ pub(crate) mod token;
 pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCode> {
     match command {
         Command::Serve(args) => serve::run(&args, context),
+        Command::Mcp(args) => mcp::run(&args, context),
         Command::Check(args) => check::run(&args, context),
         Command::Rules(args) => rules::run(&args, context),
         Command::Policy(args) => policy::run(&args, context),

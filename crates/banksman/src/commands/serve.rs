@@ -11,6 +11,7 @@ use anyhow::Context as _;
 use banksman_core::{Actor, PrincipalKind};
 use banksman_engine::{Engine, EngineConfig, LogSink, NewToken};
 use banksman_http::{App, Hosts};
+use banksman_mcp::{Config, Gateway};
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -18,7 +19,7 @@ use tokio::sync::watch;
 
 use crate::context::Context;
 use crate::database::DatabaseArgs;
-use crate::exit::Exit;
+use crate::exit::{Exit, stop};
 use crate::folder::{Folder, read_policy};
 use crate::reload;
 use crate::triage::Outside;
@@ -37,6 +38,9 @@ pub(crate) struct Args {
     /// The policy file [default: DATA/policy.yaml]
     #[arg(long, value_name = "PATH", env = "BANKSMAN_POLICY")]
     policy: Option<PathBuf>,
+    /// The MCP servers to stand before [default: DATA/mcp.yaml, if there is one]
+    #[arg(long, value_name = "FILE", env = "BANKSMAN_MCP")]
+    mcp: Option<PathBuf>,
     /// Another name that this server is reached by; may be given several times
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
@@ -93,6 +97,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
         None => folder.ensure_policy()?,
     };
     let policy = Arc::new(read_policy(&policy_path)?);
+    let mcp = read_mcp(args.mcp.as_deref(), &folder)?;
     // Before anything is stored: a start that ends here must not pass for the first one.
     let listener = TcpListener::bind(args.listen)
         .await
@@ -107,14 +112,22 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let (followed, digest) = (policy_path.clone(), policy.digest());
     engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;
     let (stop, stopping) = watch::channel(false);
-    let app = App::new(Arc::clone(&engine), Hosts::of(address, &args.allow_host), stopping.clone());
     let url = format!("http://{address}");
+    let gateway = match mcp {
+        Some(config) => {
+            Some(Gateway::new(Arc::clone(&engine), config.reviewed_at(&url), Some(folder.tool_pins()))?)
+        }
+        None => None,
+    };
+    let hosts = Hosts::of(address, &args.allow_host);
+    let app = App::with_gateway(Arc::clone(&engine), hosts, stopping.clone(), gateway.clone());
     // Not by whether there was a database: an earlier start may have been killed before it had shown anything.
     let first = first_start(&engine, &app, &url).await?;
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
 
     let mut workers = engine.start_workers(Arc::new(LogSink));
     workers.push(tokio::spawn(reload::follow(Arc::clone(&engine), followed, digest)));
+    workers.extend(gateway.as_ref().map(Gateway::start_workers));
     let mut server = tokio::spawn(banksman_http::serve(listener, app, stopping));
     let ended = tokio::select! {
         ended = &mut server => Some(ended),
@@ -134,6 +147,22 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// The MCP servers behind this one: those of the file that was named, or of the one in the data folder.
+fn read_mcp(named: Option<&Path>, folder: &Folder) -> anyhow::Result<Option<Config>> {
+    let usual = folder.mcp();
+    let path = match named {
+        Some(path) => path,
+        None if usual.exists() => &usual,
+        None => return Ok(None),
+    };
+    let shown = path.display();
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| stop(Exit::Usage, format!("cannot read {shown}: {error}")))?;
+    Config::parse(&shown.to_string(), &text)
+        .map(Some)
+        .map_err(|error| stop(Exit::Usage, format!("the MCP servers of {shown} cannot be used:\n{error}")))
 }
 
 /// Ends when a signal says so. From the call on, not from the first poll: a signal that comes while the server

@@ -25,6 +25,7 @@ mod gated;
 mod hooks;
 mod hostile;
 mod kill;
+mod mcp;
 mod nodes;
 mod people;
 mod refunds;

@@ -1,0 +1,152 @@
+//! `/mcp`: the gateway in front of MCP servers.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRequestParts, Path, State};
+use axum::http::header::{HOST, WWW_AUTHENTICATE};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, HeaderValue};
+use axum::response::{IntoResponse, Response};
+use banksman_core::Principal;
+use banksman_mcp::Gateway;
+use serde_json::json;
+
+use super::{Answer, ok};
+use crate::App;
+use crate::access::AgentCaller;
+use crate::body::RawBody;
+use crate::problem::{Code, ProblemError};
+
+/// Where clients learn how to authenticate.
+const METADATA: &str = "/.well-known/oauth-protected-resource";
+
+/// An agent that speaks MCP. Without a credential it is told where to learn about them, as the revision wants it.
+pub(crate) struct McpCaller(Arc<Principal>);
+
+impl FromRequestParts<App> for McpCaller {
+    type Rejection = Response;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
+        match AgentCaller::from_request_parts(parts, app).await {
+            Ok(AgentCaller(agent)) => Ok(Self(agent)),
+            Err(problem) => {
+                let mut response = problem.into_response();
+                let base = base(&parts.headers);
+                let challenge = format!(
+                    "Bearer realm=\"banksman\", resource_metadata=\"{base}{METADATA}{}\"",
+                    parts.uri.path()
+                );
+                if response.headers().contains_key(WWW_AUTHENTICATE)
+                    && let Ok(challenge) = HeaderValue::from_str(&challenge)
+                {
+                    response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+                }
+                Err(response)
+            }
+        }
+    }
+}
+
+/// The name by which the client reached us; it was checked to be one of ours.
+fn base(headers: &HeaderMap) -> String {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
+    format!("http://{host}")
+}
+
+/// `GET /.well-known/oauth-protected-resource`
+pub(crate) async fn protected_resource(headers: HeaderMap) -> Answer {
+    resource(&headers, "/mcp")
+}
+
+/// The same, for one server.
+pub(crate) async fn protected_resource_of(Path(upstream): Path<String>, headers: HeaderMap) -> Answer {
+    resource(&headers, &format!("/mcp/{upstream}"))
+}
+
+fn resource(headers: &HeaderMap, path: &str) -> Answer {
+    ok(&json!({
+        "resource": format!("{}{path}", base(headers)),
+        "resource_name": "Banksman",
+        "bearer_methods_supported": ["header"],
+    }))
+}
+
+fn gateway<'a>(app: &'a App, upstream: Option<&str>) -> Result<&'a Arc<Gateway>, ProblemError> {
+    let missing = || {
+        ProblemError::new(
+            Code::NotFound,
+            "no such MCP server is configured here; `banksman serve --mcp FILE` names them",
+        )
+    };
+    app.gateway.as_ref().filter(|gateway| gateway.serves(upstream)).ok_or_else(missing)
+}
+
+async fn posted(
+    app: &App,
+    agent: Arc<Principal>,
+    upstream: Option<&str>,
+    headers: HeaderMap,
+    body: RawBody,
+) -> Answer {
+    let response = gateway(app, upstream)?.post(agent, upstream, headers, body.0).await;
+    Ok(response.map(axum::body::Body::new))
+}
+
+pub(crate) async fn post(
+    State(app): State<App>,
+    McpCaller(agent): McpCaller,
+    headers: HeaderMap,
+    body: RawBody,
+) -> Answer {
+    posted(&app, agent, None, headers, body).await
+}
+
+pub(crate) async fn post_one(
+    State(app): State<App>,
+    McpCaller(agent): McpCaller,
+    Path(upstream): Path<String>,
+    headers: HeaderMap,
+    body: RawBody,
+) -> Answer {
+    posted(&app, agent, Some(&upstream), headers, body).await
+}
+
+async fn got(app: &App, agent: Arc<Principal>, upstream: Option<&str>, headers: HeaderMap) -> Answer {
+    let response = gateway(app, upstream)?.get(agent, upstream, headers).await;
+    Ok(response.map(axum::body::Body::new))
+}
+
+pub(crate) async fn get(State(app): State<App>, McpCaller(agent): McpCaller, headers: HeaderMap) -> Answer {
+    got(&app, agent, None, headers).await
+}
+
+pub(crate) async fn get_one(
+    State(app): State<App>,
+    McpCaller(agent): McpCaller,
+    Path(upstream): Path<String>,
+    headers: HeaderMap,
+) -> Answer {
+    got(&app, agent, Some(&upstream), headers).await
+}
+
+async fn deleted(app: &App, agent: Arc<Principal>, upstream: Option<&str>, headers: HeaderMap) -> Answer {
+    let response = gateway(app, upstream)?.delete(agent, upstream, headers).await;
+    Ok(response.map(axum::body::Body::new))
+}
+
+pub(crate) async fn delete(
+    State(app): State<App>,
+    McpCaller(agent): McpCaller,
+    headers: HeaderMap,
+) -> Answer {
+    deleted(&app, agent, None, headers).await
+}
+
+pub(crate) async fn delete_one(
+    State(app): State<App>,
+    McpCaller(agent): McpCaller,
+    Path(upstream): Path<String>,
+    headers: HeaderMap,
+) -> Answer {
+    deleted(&app, agent, Some(&upstream), headers).await
+}

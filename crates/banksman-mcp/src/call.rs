@@ -1,0 +1,283 @@
+//! `tools/call`: nothing of it reaches a server that was not judged, recorded and claimed.
+
+use std::sync::Arc;
+
+use banksman_core::json::CanonicalJson;
+use banksman_core::{Action, Case, Digest, Kind, Status};
+use banksman_engine::{EngineError, ProposeRequest, Proposed};
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use tokio::sync::oneshot;
+
+use crate::body::{self, Body};
+use crate::errand::{Errand, Opened, Out};
+use crate::gateway::bad_request;
+use crate::hold::{ending_of, without_our_state};
+use crate::message::{self, Era};
+use crate::outcome::Keep;
+use crate::present::{self, Held};
+use crate::raw::Members;
+use crate::rounds::{Round, Why};
+use crate::seal::Purpose;
+use crate::upstream::Upstream;
+use crate::upstream::http::passed_back;
+use crate::visit::Visit;
+use crate::{plain, wait_tool, words};
+
+/// Tools' names are shown to people and written into headers; longer ones are no names.
+const NAME_CHARS: usize = 256;
+
+/// Answers a call.
+pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>) -> Response<Body> {
+    let id = visit.message.id();
+    let invalid = |problem: &str| bad_request(&id, -32602, problem);
+    let Some(tool) = visit.message.text_param("name") else { return invalid("`name` is not a text") };
+    if tool.is_empty() || tool.chars().count() > NAME_CHARS {
+        return invalid("a tool's name has 1 to 256 characters");
+    }
+    let args = match visit.message.arguments() {
+        Ok(args) => args,
+        Err(problem) => return invalid(problem),
+    };
+    if let Some(problem) = mismatch(&visit, tool) {
+        return bad_request(&id, -32020, &problem);
+    }
+    if tool == words::WAIT_TOOL {
+        return wait_tool::answer(visit, &args).await;
+    }
+    let mut action = Action::bare(tool, Kind::Tool, args);
+    action.server = Some(upstream.name.clone());
+    action.forwarded = true;
+    let digest = action.digest();
+    match round(&visit, digest) {
+        Ok(None) => {}
+        Ok(Some(round)) => return next_round(visit, upstream, round).await,
+        Err(problem) => return invalid(&problem),
+    }
+    if let Some(answer) = unfetched(&visit, digest).await {
+        return answer;
+    }
+    if let Some(case) = running(&visit, digest).await {
+        return present::answer(visit, upstream, Held { case, asked: digest, round: 0 }).await;
+    }
+    propose(visit, upstream, action).await
+}
+
+async fn propose(visit: Visit, upstream: &Arc<Upstream>, mut action: Action) -> Response<Body> {
+    let asked = action.digest();
+    let tool = visit.gateway.catalogue.tool(upstream, &action.tool).await;
+    action.session = visit.session.as_ref().map(|session| session.key.clone());
+    action.annotations = tool.as_ref().and_then(|tool| tool.annotations);
+    let request = ProposeRequest {
+        floor: tool.as_ref().and_then(|tool| tool.floor()),
+        schema_if_held: tool.as_ref().and_then(|tool| tool.schema.clone()),
+        claims: true,
+        ..ProposeRequest::of(action)
+    };
+    let proposed = visit.gateway.engine.propose(&visit.caller, request).await;
+    let case = match proposed {
+        Ok(Proposed { case, .. }) => case,
+        Err(error) => return refused(&visit, &error),
+    };
+    match case.status() {
+        Status::Executing => run(visit, upstream, case, asked, 0).await,
+        Status::Pending | Status::Authorised => {
+            if visit.is_plain() || prefers_async(&visit) {
+                return plain::held(&visit, &case);
+            }
+            present::answer(visit, upstream, Held { case, asked, round: 0 }).await
+        }
+        Status::Blocked
+        | Status::Denied
+        | Status::Expired
+        | Status::Cancelled
+        | Status::Succeeded
+        | Status::Failed
+        | Status::Unknown
+        | Status::Lapsed
+        | Status::Revoked => not_run(&visit, &case),
+    }
+}
+
+fn prefers_async(visit: &Visit) -> bool {
+    let prefers = visit.headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
+    prefers.flat_map(|value| value.split(',')).any(|word| word.trim().eq_ignore_ascii_case("respond-async"))
+}
+
+/// Passes on what may run now, and answers as the server answers.
+async fn run(
+    visit: Visit,
+    upstream: &Arc<Upstream>,
+    case: Arc<Case>,
+    asked: Digest,
+    round: u32,
+) -> Response<Body> {
+    let lane = visit.lane(upstream).await;
+    // What people have looked at, someone may ask about again.
+    let keep = if case.reviews.is_empty() { Keep::No } else { Keep::Yes };
+    let errand = Errand {
+        upstream: Arc::clone(upstream),
+        case,
+        // If the client's own way cannot be had, ours says why.
+        lane: lane.unwrap_or_default(),
+        message: visit.bytes(),
+        id: visit.message.id(),
+        progress: visit.message.progress_token(),
+        era: visit.era,
+        asked,
+        round,
+        keep,
+        shared: visit.shared,
+    };
+    let gateway = Arc::clone(&visit.gateway);
+    let (opened, answer) = oneshot::channel();
+    // On its own: it goes on when the client goes away.
+    tokio::spawn(errand.run(gateway, Out::Fresh(opened)));
+    match answer.await {
+        Ok(Opened::Whole(answer)) => {
+            let mut response = body::json(answer.status, answer.message);
+            response.headers_mut().extend(passed_back(&answer.headers));
+            response
+        }
+        Ok(Opened::Stream(events)) => body::events(events),
+        Err(_) => body::json(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            message::error(&visit.message.id(), -32603, "something is broken; see the server's log"),
+        ),
+    }
+}
+
+/// The answer for what will not run.
+pub(crate) fn not_run(visit: &Visit, case: &Case) -> Response<Body> {
+    let id = visit.message.id();
+    let text = words::not_run(case);
+    if visit.is_plain() {
+        return plain::not_run(case, &id, &text);
+    }
+    body::json(StatusCode::OK, message::result(&id, &words::tool_error(&text, Some(case), visit.era)))
+}
+
+/// The answer for a proposal that could not be taken.
+pub(crate) fn refused(visit: &Visit, error: &EngineError) -> Response<Body> {
+    let id = visit.message.id();
+    let (status, code, text) = match error {
+        EngineError::TooManyPending { .. } => {
+            (StatusCode::OK, -32000, format!("NOT EXECUTED: {error}. Wait, then try again."))
+        }
+        EngineError::Unauthenticated => {
+            (StatusCode::UNAUTHORIZED, -32001, "the credential is no longer valid".to_owned())
+        }
+        EngineError::Store(_) => {
+            tracing::error!(%error, "a call could not be recorded");
+            let text = "NOT EXECUTED: the call cannot be recorded now, so it was not let through. Try again.";
+            (StatusCode::OK, -32603, text.to_owned())
+        }
+        other => {
+            tracing::error!(error = %other, "a call could not be judged");
+            (StatusCode::OK, -32603, "NOT EXECUTED: something is broken; see the server's log.".to_owned())
+        }
+    };
+    if status == StatusCode::OK && !visit.is_plain() {
+        return body::json(status, message::result(&id, &words::tool_error(&text, None, visit.era)));
+    }
+    let status = if status == StatusCode::OK { StatusCode::SERVICE_UNAVAILABLE } else { status };
+    body::json(status, message::error(&id, code, &text))
+}
+
+/// What the headers of era two say has to be what the body says: others on the way may have gone by them.
+pub(crate) fn mismatch(visit: &Visit, named: &str) -> Option<String> {
+    if visit.era == Era::One {
+        return None;
+    }
+    let says = |name: &str| visit.headers.get(name).and_then(|value| value.to_str().ok());
+    if says("mcp-method").is_some_and(|method| Some(method) != visit.message.method()) {
+        return Some("Mcp-Method is not the method of the body".to_owned());
+    }
+    let spelled = crate::upstream::header_text(named);
+    if says("mcp-name").is_some_and(|name| name != named && Some(name) != spelled.to_str().ok()) {
+        return Some("Mcp-Name is not the name in the body".to_owned());
+    }
+    None
+}
+
+/// The round that a call continues, if it brings a state of ours.
+fn round(visit: &Visit, digest: Digest) -> Result<Option<Round>, String> {
+    let Some(state) = visit.message.param("requestState") else { return Ok(None) };
+    let sealed = state.as_str().unwrap_or_default();
+    let round: Round = visit
+        .gateway
+        .seal
+        .open(Purpose::Round, sealed)
+        .ok_or_else(|| crate::rounds::RoundError::Forged.to_string())?;
+    let now = visit.gateway.engine.now();
+    visit.gateway.rounds.take(&round, &visit.caller.name, digest, now).map_err(|error| error.to_string())?;
+    Ok(Some(round))
+}
+
+/// Continues a call that takes several rounds.
+async fn next_round(mut visit: Visit, upstream: &Arc<Upstream>, round: Round) -> Response<Body> {
+    let case = match visit.gateway.engine.action(&visit.caller, round.action).await {
+        Ok(case) => case,
+        Err(error) => return refused(&visit, &error),
+    };
+    match round.why {
+        Why::Held => match ending_of(&case) {
+            Some(ending) => {
+                visit.gateway.holds.fetched(case.id);
+                visit.gateway.rounds.forget(case.id);
+                body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era))
+            }
+            None => {
+                visit.message.bytes = without_our_state(visit.bytes());
+                present::answer(visit, upstream, Held { case, asked: round.digest, round: round.number })
+                    .await
+            }
+        },
+        Why::Asked { state } => {
+            if let Some(ending) = ending_of(&case) {
+                return body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era));
+            }
+            let Some(message) = with_state(&visit.bytes(), state.as_deref()) else {
+                return bad_request(&visit.message.id(), -32600, "the message cannot be read");
+            };
+            visit.message.bytes = message;
+            run(visit, upstream, case, round.digest, round.number).await
+        }
+    }
+}
+
+/// The message with the server's own state in the place of ours.
+fn with_state(message: &Bytes, state: Option<&str>) -> Option<Bytes> {
+    let mut members = Members::read_bytes(message)?;
+    let mut params = Members::read(members.get("params")?)?;
+    match state {
+        Some(state) => params.set("requestState", state),
+        None => params.remove("requestState"),
+    }
+    let params = params.write();
+    members.set("params", params);
+    Some(members.write().into())
+}
+
+/// The result of the same call, if it ran while its client was away and nobody has fetched it.
+async fn unfetched(visit: &Visit, digest: Digest) -> Option<Response<Body>> {
+    let id = visit.gateway.holds.unfetched(&visit.caller.name, digest)?;
+    let case = visit.gateway.engine.action(&visit.caller, id).await.ok()?;
+    let ending = ending_of(&case)?;
+    visit.gateway.holds.fetched(id);
+    // A no is not kept for later: asked again, people are asked again.
+    let ran = matches!(case.status(), Status::Succeeded | Status::Failed | Status::Unknown);
+    ran.then(|| body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era)))
+}
+
+/// The same call, if it was approved and runs right now.
+async fn running(visit: &Visit, digest: Digest) -> Option<Arc<Case>> {
+    let id = visit.gateway.holds.same_call(&visit.caller.name, digest)?;
+    let case = visit.gateway.engine.action(&visit.caller, id).await.ok()?;
+    matches!(case.status(), Status::Authorised | Status::Executing).then_some(case)
+}
+
+/// Arguments of our own tools.
+pub(crate) fn argument(args: &CanonicalJson, key: &str) -> Option<banksman_core::json::Json> {
+    args.to_json().ok()?.get(key).cloned()
+}

@@ -1,0 +1,345 @@
+//! Running what may run: passed on, and how it ended written down. An errand goes on when its client goes away.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use banksman_core::{Case, Digest, Outcome};
+use banksman_engine::EngineError;
+use bytes::Bytes;
+use http::{HeaderMap, StatusCode};
+use tokio::sync::{mpsc, oneshot};
+
+use crate::gateway::Gateway;
+use crate::message::{self, Era};
+use crate::outcome::{Facts, Keep, outcome};
+use crate::raw::Members;
+use crate::rounds::{Round, Why};
+use crate::seal::Purpose;
+use crate::sse;
+use crate::upstream::reply::{Final, Reply};
+use crate::upstream::{Answer, Lane, Route, SendError, Upstream};
+use crate::{param_headers, words};
+
+/// A client that does not read for so long is let go; the errand goes on.
+const CLIENT_PATIENCE: Duration = Duration::from_secs(30);
+
+/// Messages on their way to one client.
+pub(crate) const QUEUE: usize = 64;
+
+/// How often writing an outcome down is tried.
+const RECORD_TRIES: u32 = 8;
+
+/// Something that was claimed, on its way to its server.
+pub(crate) struct Errand {
+    pub(crate) upstream: Arc<Upstream>,
+    pub(crate) case: Arc<Case>,
+    /// The client's own way to the server; ours, if it has none.
+    pub(crate) lane: Option<Lane>,
+    /// What the client sent.
+    pub(crate) message: Bytes,
+    /// The id of its request, as JSON.
+    pub(crate) id: String,
+    pub(crate) progress: Option<String>,
+    pub(crate) era: Era,
+    /// What the client asked for; people may have changed what runs.
+    pub(crate) asked: Digest,
+    /// Which round this is, if the server asked something before.
+    pub(crate) round: u32,
+    /// Whether the result is kept for whoever asks later.
+    pub(crate) keep: Keep,
+    /// Whether the client speaks to several servers at once.
+    pub(crate) shared: bool,
+}
+
+/// What a client gets, as soon as it is known of what kind it is.
+pub(crate) enum Opened {
+    Whole(Final),
+    Stream(mpsc::Receiver<Bytes>),
+}
+
+/// Where what a server says goes while it works.
+pub(crate) enum Out {
+    /// Nothing was answered yet.
+    Fresh(oneshot::Sender<Opened>),
+    /// A stream is open; the answer itself is not sent there.
+    Open(mpsc::Sender<Bytes>),
+    /// Nobody listens.
+    Nobody,
+}
+
+/// How an errand ended.
+pub(crate) enum Ended {
+    /// With this answer of the server, as a message to the client.
+    Answered(Final),
+    /// The server asks something first.
+    Asks(Final),
+    /// It surely did not arrive.
+    NotSent(String),
+    /// Nobody knows.
+    Lost(String),
+}
+
+impl Errand {
+    /// Passes it on, tells `out` what comes, and writes down how it ended.
+    pub(crate) async fn run(self, gateway: Arc<Gateway>, out: Out) -> Ended {
+        let sent = match &self.lane {
+            Some(lane) => {
+                let lane = self.with_own_headers(&gateway, lane).await;
+                let route = Route { id: self.id.clone(), progress: self.progress.clone() };
+                lane.ask(self.message.clone(), route).await
+            }
+            None => self.over_our_own_way(&gateway).await,
+        };
+        match sent {
+            Ok(Answer::Whole { status, headers, body }) => {
+                let answer = Final::alone(status, headers, body);
+                let ended = self.conclude(&gateway, answer);
+                if let Out::Fresh(opened) = out {
+                    drop(opened.send(Opened::Whole(self.told_of(&ended))));
+                }
+                self.settle(&gateway, &ended).await;
+                ended
+            }
+            Ok(Answer::Stream(stream)) => self.follow(&gateway, stream, out).await,
+            Err(error) => {
+                let ended = match error {
+                    SendError::NotSent(problem) => Ended::NotSent(problem),
+                    SendError::Lost(problem) => Ended::Lost(problem),
+                };
+                if let Out::Fresh(opened) = out {
+                    drop(opened.send(Opened::Whole(self.told_of(&ended))));
+                }
+                self.settle(&gateway, &ended).await;
+                ended
+            }
+        }
+    }
+
+    /// Follows a stream to the answer.
+    async fn follow(&self, gateway: &Gateway, mut stream: crate::upstream::lane::Stream, out: Out) -> Ended {
+        let (mut client, ends_with_answer) = match out {
+            Out::Fresh(opened) => {
+                let (sender, events) = mpsc::channel(QUEUE);
+                drop(opened.send(Opened::Stream(events)));
+                (Some(sender), true)
+            }
+            Out::Open(sender) => (Some(sender), false),
+            Out::Nobody => (None, false),
+        };
+        let ended = loop {
+            let event = match stream.next().await {
+                Ok(Some(event)) => event,
+                Ok(None) => break Ended::Lost("it ended without an answer".to_owned()),
+                Err(error) => break Ended::Lost(error.to_string()),
+            };
+            if Reply::to(&event.data, &self.id).is_none() {
+                let relabelled =
+                    self.shared.then(|| crate::labels::outward(&self.upstream.name, &event.data));
+                let event = relabelled.flatten().map_or(event.raw, |text| sse::event(&text));
+                pass(&mut client, event).await;
+                continue;
+            }
+            let answer = Final::alone(StatusCode::OK, HeaderMap::new(), event.data.clone());
+            let ended = self.conclude(gateway, answer);
+            if ends_with_answer && let Ended::Answered(answer) | Ended::Asks(answer) = &ended {
+                // The server's own bytes, with its event id, unless something had to be changed.
+                let same = answer.message == event.data;
+                let text = || sse::event(&String::from_utf8_lossy(&answer.message));
+                pass(&mut client, if same { event.raw } else { text() }).await;
+            }
+            break ended;
+        };
+        if ends_with_answer && matches!(ended, Ended::Lost(_)) {
+            let told = self.told_of(&ended);
+            pass(&mut client, sse::event(&String::from_utf8_lossy(&told.message))).await;
+        }
+        drop(client);
+        self.settle(gateway, &ended).await;
+        ended
+    }
+
+    /// The headers that go with the arguments, for a call that we write ourselves.
+    async fn headers(&self, gateway: &Gateway) -> HeaderMap {
+        let action = &self.case.submission.action;
+        let tool = gateway.catalogue.tool(&self.upstream, &action.tool).await;
+        param_headers::of(tool.as_ref().and_then(|tool| tool.schema.as_ref()), &action.args)
+    }
+
+    /// The client's way; with other headers, if people have changed the arguments.
+    async fn with_own_headers(&self, gateway: &Gateway, lane: &Lane) -> Lane {
+        match lane {
+            Lane::Http { upstream, headers } if self.case.version > 1 => {
+                let mut headers = headers.clone();
+                param_headers::remove(&mut headers);
+                if self.era == Era::Two {
+                    headers.extend(self.headers(gateway).await);
+                }
+                Lane::Http { upstream: Arc::clone(upstream), headers }
+            }
+            lane @ (Lane::Http { .. } | Lane::Child(_)) => lane.clone(),
+        }
+    }
+
+    /// Sends it in our own session, as nobody's answer to nobody's request.
+    async fn over_our_own_way(&self, gateway: &Gateway) -> Result<Answer, SendError> {
+        let action = &self.case.submission.action;
+        let headers = self.headers(gateway).await;
+        let params = format!(
+            r#"{{"name":{},"arguments":{}}}"#,
+            crate::raw::quoted(&action.tool),
+            action.args.as_str()
+        );
+        let mut tries = if self.upstream.config.is_idempotent(&action.tool) { 3 } else { 1 };
+        let answer = loop {
+            tries -= 1;
+            match self.upstream.ask_as("tools/call", &params, &headers).await {
+                Err(SendError::Lost(_)) if tries > 0 => {}
+                answer => break answer?,
+            }
+        };
+        // Under the id that the client knows.
+        let message = match Reply::read(&answer.message) {
+            Some(Reply { result: Some(result), .. }) => message::result(&self.id, result.get()),
+            Some(Reply { error: Some(error), .. }) => {
+                format!(r#"{{"jsonrpc":"2.0","id":{},"error":{}}}"#, self.id, error.get())
+            }
+            Some(_) | None => {
+                return Ok(Answer::Whole {
+                    status: answer.status,
+                    headers: answer.headers,
+                    body: answer.message,
+                });
+            }
+        };
+        Ok(Answer::Whole { status: answer.status, headers: HeaderMap::new(), body: message.into() })
+    }
+
+    /// What an answer means, and as what it goes to the client.
+    fn conclude(&self, gateway: &Gateway, answer: Final) -> Ended {
+        let Some(reply) = Reply::read(&answer.message) else {
+            if answer.status.is_client_error() {
+                return Ended::Answered(answer);
+            }
+            return Ended::Lost(format!("its answer (HTTP {}) cannot be read", answer.status.as_u16()));
+        };
+        let Some(result) = reply.result else { return Ended::Answered(answer) };
+        let facts: Facts<'_> = serde_json::from_str(result.get()).unwrap_or_default();
+        if facts.result_type.as_deref() == Some("input_required") {
+            let state = facts.request_state.map(|state| state.get().to_owned());
+            return match self.next_round(gateway, result.get(), state) {
+                Some(result) => Ended::Asks(self.with_result(&answer, &result)),
+                None => Ended::Lost("it asks something, and nobody can be asked".to_owned()),
+            };
+        }
+        let wanted = words::with_notice_of_change(result.get(), &self.case);
+        let wanted = if self.lane.is_none() { words::for_era(wanted, self.era) } else { wanted };
+        if wanted == result.get() {
+            Ended::Answered(answer)
+        } else {
+            Ended::Answered(self.with_result(&answer, &wanted))
+        }
+    }
+
+    fn with_result(&self, answer: &Final, result: &str) -> Final {
+        Final::alone(answer.status, answer.headers.clone(), message::result(&self.id, result))
+    }
+
+    /// The server's question, with a state that leads back to this very call.
+    fn next_round(&self, gateway: &Gateway, result: &str, state: Option<String>) -> Option<String> {
+        // Whoever asks in our own session asks nobody.
+        self.lane.as_ref()?;
+        let lease = self.case.state.claim()?.lease_expires_at;
+        let round = Round {
+            agent: self.case.agent.clone(),
+            action: self.case.id,
+            digest: self.asked,
+            expires: lease.as_micros(),
+            number: self.round + 1,
+            why: Why::Asked { state },
+        };
+        let sealed = gateway.seal.close(Purpose::Round, &round).ok()?;
+        let mut members = Members::read(result)?;
+        members.set("requestState", crate::raw::quoted(&sealed));
+        Some(members.write())
+    }
+
+    /// What a client is told when there is no answer.
+    fn told_of(&self, ended: &Ended) -> Final {
+        let (id, name) = (self.case.id, &self.upstream.name);
+        let text = match ended {
+            Ended::NotSent(problem) => {
+                format!("NOT EXECUTED ({id}): the server `{name}` could not be asked: {problem}.")
+            }
+            Ended::Lost(problem) => format!(
+                "UNKNOWN ({id}): the call was passed on to the server `{name}`, but {problem}. It may have run. Find out before you try again."
+            ),
+            Ended::Answered(answer) | Ended::Asks(answer) => return answer.clone(),
+        };
+        let result = words::tool_error(&text, Some(&self.case), self.era);
+        Final::alone(StatusCode::OK, HeaderMap::new(), message::result(&self.id, &result))
+    }
+
+    /// Writes down how it ended. What nobody knows is left to the lease: when that ends, it is `unknown`.
+    async fn settle(&self, gateway: &Gateway, ended: &Ended) {
+        let outcome = match ended {
+            Ended::Answered(answer) => outcome(answer, self.keep),
+            Ended::NotSent(problem) => {
+                Outcome::Failed { error: Some(format!("not executed: {problem}")), result: None }
+            }
+            Ended::Asks(_) | Ended::Lost(_) => return,
+        };
+        gateway.rounds.forget(self.case.id);
+        gateway.record(&self.case, outcome).await;
+    }
+}
+
+impl Ended {
+    /// The result, or error, for others who wait for the same; `None` if there is none to tell.
+    pub(crate) fn shared(&self, errand_id: &str) -> Option<(Member, String)> {
+        let (Self::Answered(answer) | Self::Asks(answer)) = self else { return None };
+        let reply = Reply::to(&answer.message, errand_id)?;
+        match (reply.result, reply.error) {
+            (Some(result), _) => Some((Member::Result, result.get().to_owned())),
+            (None, Some(error)) => Some((Member::Error, error.get().to_owned())),
+            (None, None) => None,
+        }
+    }
+}
+
+/// Which member of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Member {
+    Result,
+    Error,
+}
+
+async fn pass(client: &mut Option<mpsc::Sender<Bytes>>, event: Bytes) {
+    if let Some(sender) = client {
+        let sent = tokio::time::timeout(CLIENT_PATIENCE, sender.send(event)).await;
+        if !matches!(sent, Ok(Ok(()))) {
+            *client = None;
+        }
+    }
+}
+
+impl Gateway {
+    /// Writes an outcome down, and tries again while the store cannot be used: it is the truth about what happened.
+    pub(crate) async fn record(&self, case: &Case, outcome: Outcome) {
+        let mut pause = Duration::from_millis(100);
+        for _ in 0..RECORD_TRIES {
+            match self.engine.record_forwarded(case.id, outcome.clone()).await {
+                Ok(_) => return,
+                Err(EngineError::Store(error)) => {
+                    tracing::warn!(action = %case.id, %error, "an outcome could not be written down; trying again");
+                    tokio::time::sleep(pause).await;
+                    pause = pause.saturating_mul(2);
+                }
+                Err(error) => {
+                    tracing::warn!(action = %case.id, %error, "an outcome was refused");
+                    return;
+                }
+            }
+        }
+        tracing::error!(action = %case.id, "an outcome was given up: when its lease ends, it is unknown");
+    }
+}

@@ -1,0 +1,398 @@
+//! Calls that people decide about. Each is one durable action; here is who sees to it that it runs once it may.
+//!
+//! A keeper waits for the decision, claims and passes on, whether its client is still there or not. After a restart the
+//! store knows which actions need one. That two keepers run the same thing cannot be: the claim is taken once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use banksman_core::{ActionId, Case, ClaimRequest, Digest, Principal, Refusal, State, Status};
+use banksman_engine::EngineError;
+use bytes::Bytes;
+use tokio::sync::{mpsc, watch};
+
+use crate::errand::{Errand, Member, Out};
+use crate::gateway::Gateway;
+use crate::message::{self, Era};
+use crate::outcome::Keep;
+use crate::raw::Members;
+use crate::upstream::{Lane, Upstream};
+use crate::words;
+
+/// How long a keeper waits before it looks again, if nothing wakes it.
+const LOOK: Duration = Duration::from_secs(600);
+
+/// How long to wait when the store cannot be used, or a freeze is in force.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Results that nobody has fetched are offered to whoever sends the same call again, for so long.
+pub(crate) const OFFERED_FOR: Duration = Duration::from_secs(3600);
+
+/// So many of them are remembered.
+const OFFERED: usize = 100_000;
+
+/// The call of a client that still waits: where to pass it on, and where to tell what happens.
+pub(crate) struct Attached {
+    pub(crate) lane: Option<Lane>,
+    pub(crate) message: Bytes,
+    pub(crate) id: String,
+    pub(crate) progress: Option<String>,
+    pub(crate) era: Era,
+    pub(crate) shared: bool,
+    /// Weak: who waits decides how long the stream is open.
+    pub(crate) events: mpsc::WeakSender<Bytes>,
+}
+
+/// How a held call ended, for everyone who waits for it.
+#[derive(Debug, Clone)]
+pub(crate) struct Ending {
+    member: Member,
+    text: Arc<str>,
+}
+
+impl Ending {
+    fn words(case: &Case) -> Self {
+        // With which era it is told, only who tells it knows; results of both eras may carry the type.
+        let text = words::tool_error(&words::not_run(case), Some(case), Era::One);
+        Self { member: Member::Result, text: text.into() }
+    }
+
+    /// As the answer to a request.
+    pub(crate) fn to_message(&self, id: &str, era: Era) -> String {
+        match self.member {
+            Member::Result => message::result(id, &words::for_era(self.text.to_string(), era)),
+            Member::Error => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{}}}"#, self.text),
+        }
+    }
+
+    /// As the result of a tool, or the error.
+    pub(crate) fn parts(&self) -> (Member, &str) {
+        (self.member, &self.text)
+    }
+}
+
+/// How an action ended, from what is stored of it; `None` while it has not.
+pub(crate) fn ending_of(case: &Case) -> Option<Ending> {
+    match &case.state {
+        State::Pending { .. } | State::Authorised { .. } | State::Executing { .. } => None,
+        State::Succeeded { result: Some(result), .. } | State::Failed { result: Some(result), .. } => {
+            let text = words::with_notice_of_change(result.as_str(), case);
+            Some(Ending { member: Member::Result, text: text.into() })
+        }
+        State::Blocked { .. }
+        | State::Denied { .. }
+        | State::Expired { .. }
+        | State::Cancelled { .. }
+        | State::Succeeded { result: None, .. }
+        | State::Failed { result: None, .. }
+        | State::Unknown { .. }
+        | State::Lapsed { .. }
+        | State::Revoked { .. } => Some(Ending::words(case)),
+    }
+}
+
+/// One held call.
+pub(crate) struct Hold {
+    ended: watch::Sender<Option<Ending>>,
+    attached: Mutex<Option<Attached>>,
+}
+
+impl Hold {
+    /// Whoever runs it passes it on like this client's call, if the client is still there then.
+    pub(crate) fn attach(&self, attached: Attached) {
+        *self.attached.lock().unwrap_or_else(PoisonError::into_inner) = Some(attached);
+    }
+
+    fn take_attached(&self) -> Option<(Attached, mpsc::Sender<Bytes>)> {
+        let attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let events = attached.events.upgrade().filter(|events| !events.is_closed())?;
+        Some((attached, events))
+    }
+
+    pub(crate) fn ended(&self) -> watch::Receiver<Option<Ending>> {
+        self.ended.subscribe()
+    }
+}
+
+/// What can be joined: the same call of the same agent.
+type Same = (String, Digest);
+
+/// All held calls of this node.
+#[derive(Default)]
+pub(crate) struct Holds {
+    kept: Mutex<HashMap<ActionId, Arc<Hold>>>,
+    /// Which action the same call would be.
+    under_way: Mutex<HashMap<Same, ActionId>>,
+    /// What ran, or was answered, while nobody listened.
+    offered: Mutex<HashMap<Same, (ActionId, tokio::time::Instant)>>,
+}
+
+impl Holds {
+    fn kept(&self) -> MutexGuard<'_, HashMap<ActionId, Arc<Hold>>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn under_way(&self) -> MutexGuard<'_, HashMap<Same, ActionId>> {
+        self.under_way.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The action that the same call is already, if people decide about it or it runs because they did.
+    pub(crate) fn same_call(&self, agent: &str, asked: Digest) -> Option<ActionId> {
+        self.under_way().get(&(agent.to_owned(), asked)).copied()
+    }
+
+    fn offered(&self) -> MutexGuard<'_, HashMap<Same, (ActionId, tokio::time::Instant)>> {
+        self.offered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn offer(&self, case: &Case) {
+        let mut offered = self.offered();
+        if offered.len() >= OFFERED {
+            offered.retain(|_, (_, at)| at.elapsed() < OFFERED_FOR);
+        }
+        if offered.len() < OFFERED {
+            let same = (case.agent.clone(), case.submission.digest);
+            offered.insert(same, (case.id, tokio::time::Instant::now()));
+        }
+    }
+
+    /// The action whose result nobody has fetched yet, if the same call is sent again.
+    pub(crate) fn unfetched(&self, agent: &str, digest: Digest) -> Option<ActionId> {
+        let offered = self.offered();
+        let (id, at) = offered.get(&(agent.to_owned(), digest))?;
+        (at.elapsed() < OFFERED_FOR).then_some(*id)
+    }
+
+    /// Somebody has the result now: the same call, sent again, is another call.
+    pub(crate) fn fetched(&self, id: ActionId) {
+        self.offered().retain(|_, (offered, _)| *offered != id);
+    }
+}
+
+impl Gateway {
+    /// The hold of an action, with a keeper that sees it through.
+    pub(crate) fn keep(self: &Arc<Self>, case: &Case, asked: Digest, agent: Principal) -> Arc<Hold> {
+        let mut kept = self.holds.kept();
+        if let Some(hold) = kept.get(&case.id) {
+            return Arc::clone(hold);
+        }
+        let same = (case.agent.clone(), asked);
+        let hold = Arc::new(Hold { ended: watch::Sender::new(None), attached: Mutex::default() });
+        kept.insert(case.id, Arc::clone(&hold));
+        drop(kept);
+        self.holds.under_way().insert(same.clone(), case.id);
+        let (gateway, keeping, id) = (Arc::clone(self), Arc::clone(&hold), case.id);
+        tokio::spawn(async move {
+            let ending = gateway.see_through(&keeping, agent, id, asked).await;
+            gateway.holds.kept().remove(&id);
+            gateway.holds.under_way().retain(|known, other| *known != same || *other != id);
+            if let Some(ending) = ending {
+                keeping.ended.send_replace(Some(ending));
+            }
+        });
+        hold
+    }
+
+    /// The same, for an action that has not ended.
+    pub(crate) fn keep_if_open(self: &Arc<Self>, case: &Case, agent: &Principal) {
+        if ending_of(case).is_none() && !self.holds.kept().contains_key(&case.id) {
+            self.keep(case, case.submission.digest, agent.clone());
+        }
+    }
+
+    /// Waits for the decision and runs what was approved. `None` if this node cannot find out how it ended.
+    async fn see_through(
+        self: &Arc<Self>,
+        hold: &Hold,
+        mut agent: Principal,
+        id: ActionId,
+        asked: Digest,
+    ) -> Option<Ending> {
+        loop {
+            let case = match self.engine.wait(&agent, id, LOOK).await {
+                Ok(case) => case,
+                Err(EngineError::NotFound) => return None,
+                Err(error) => {
+                    tracing::warn!(action = %id, %error, "a held call cannot be looked at; trying again");
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+            };
+            match case.status() {
+                Status::Pending => continue,
+                Status::Authorised => {}
+                // Another node runs it.
+                Status::Executing => {
+                    let there = |case: &Case| case.status() != Status::Executing;
+                    if self.engine.wait_until(&agent, id, LOOK, there).await.is_err() {
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                    continue;
+                }
+                Status::Blocked
+                | Status::Denied
+                | Status::Expired
+                | Status::Cancelled
+                | Status::Succeeded
+                | Status::Failed
+                | Status::Unknown
+                | Status::Lapsed
+                | Status::Revoked => {
+                    self.offer(&case, asked);
+                    return ending_of(&case);
+                }
+            }
+            let request = ClaimRequest { digest: case.submission.digest, preconditions: None };
+            match self.engine.claim(&agent, id, request).await {
+                Ok(claimed) => {
+                    let ending = self.run_held(hold, claimed.case, asked).await;
+                    return Some(ending);
+                }
+                Err(EngineError::Refused { refusal: Refusal::Frozen { .. }, .. } | EngineError::Store(_)) => {
+                    tokio::time::sleep(PAUSE).await;
+                }
+                // It has moved; look again.
+                Err(EngineError::Refused { .. }) => {}
+                Err(EngineError::Unauthenticated) => match self.engine.agent_named(&agent.name).await {
+                    Ok(other) if other.token != agent.token => agent = other,
+                    // The agent has no credential any more, so nothing runs in its name. It will lapse.
+                    Ok(_) | Err(_) => tokio::time::sleep(PAUSE).await,
+                },
+                Err(error) => {
+                    tracing::error!(action = %id, %error, "an approved call cannot be claimed; trying again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// The same call, sent again, gets this result. An edited action is found by what was asked for, not by what ran.
+    fn offer(&self, case: &Case, asked: Digest) {
+        let mut offered = case.clone();
+        if offered.submission.digest != asked {
+            let mut submission = (*offered.submission).clone();
+            submission.digest = asked;
+            offered.submission = Arc::new(submission);
+        }
+        self.holds.offer(&offered);
+    }
+
+    /// Runs what was approved and claimed, in the place of whoever waits for it.
+    async fn run_held(self: &Arc<Self>, hold: &Hold, case: Arc<Case>, asked: Digest) -> Ending {
+        let Some(upstream) = self.upstream_of(&case) else {
+            let error = Some("not executed: its server is no longer configured".to_owned());
+            self.record(&case, banksman_core::Outcome::Failed { error, result: None }).await;
+            self.offer(&case, asked);
+            return Ending::words(&case);
+        };
+        let attached = hold.take_attached();
+        let (errand, out) = errand_for(upstream, &case, asked, attached);
+        let errand_id = errand.id.clone();
+        let ended = errand.run(Arc::clone(self), out).await;
+        self.offer(&case, asked);
+        match ended.shared(&errand_id) {
+            Some((member, text)) => Ending { member, text: text.into() },
+            None => {
+                let stored = self.engine.agent_named(&case.agent).await;
+                let stored = match stored {
+                    Ok(agent) => self.engine.action(&agent, case.id).await.ok(),
+                    Err(_) => None,
+                };
+                let now = stored.as_deref().unwrap_or(&case);
+                match ending_of(now) {
+                    Some(ending) => ending,
+                    None => {
+                        let text = format!(
+                            "UNKNOWN ({}): the call was passed on, and no answer came back. It may have run. Find out before you try again.",
+                            case.id
+                        );
+                        let text = words::tool_error(&text, Some(now), Era::One);
+                        Ending { member: Member::Result, text: text.into() }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn upstream_of(&self, case: &Case) -> Option<Arc<Upstream>> {
+        self.upstreams.get(case.submission.action.server.as_deref()?).cloned()
+    }
+}
+
+/// The errand of a held call: like its client's own call if the client waits, and else in our own session.
+pub(crate) fn errand_for(
+    upstream: Arc<Upstream>,
+    case: &Arc<Case>,
+    asked: Digest,
+    attached: Option<(Attached, mpsc::Sender<Bytes>)>,
+) -> (Errand, Out) {
+    let case = Arc::clone(case);
+    match attached {
+        Some((Attached { lane, message, id, progress, era, shared, .. }, events)) => {
+            let message = without_our_state(with_arguments_of(&case, message));
+            let errand = Errand {
+                upstream,
+                case,
+                lane,
+                message,
+                id,
+                progress,
+                era,
+                asked,
+                round: 0,
+                keep: Keep::Yes,
+                shared,
+            };
+            (errand, Out::Open(events))
+        }
+        None => {
+            let errand = Errand {
+                upstream,
+                case,
+                lane: None,
+                message: Bytes::new(),
+                id: "0".to_owned(),
+                progress: None,
+                era: Era::One,
+                asked,
+                round: 0,
+                keep: Keep::Yes,
+                shared: false,
+            };
+            (errand, Out::Nobody)
+        }
+    }
+}
+
+/// The client's message, with the arguments that were approved. Its own bytes, if nobody changed them.
+fn with_arguments_of(case: &Case, message: Bytes) -> Bytes {
+    if case.version == 1 {
+        return message;
+    }
+    let changed = |message: &Bytes| {
+        let mut members = Members::read_bytes(message)?;
+        let mut params = Members::read(members.get("params")?)?;
+        params.set("arguments", case.submission.action.args.as_str());
+        let params = params.write();
+        members.set("params", params);
+        Some(Bytes::from(members.write()))
+    };
+    // If it could not be written, nothing must be sent that nobody approved: an empty message says nothing.
+    changed(&message).unwrap_or_default()
+}
+
+/// The state that we gave a client is not for its server.
+pub(crate) fn without_our_state(message: Bytes) -> Bytes {
+    let stripped = |message: &Bytes| {
+        let mut members = Members::read_bytes(message)?;
+        let mut params = Members::read(members.get("params")?)?;
+        params.get("requestState")?;
+        params.remove("requestState");
+        params.remove("inputResponses");
+        let params = params.write();
+        members.set("params", params);
+        Some(Bytes::from(members.write()))
+    };
+    stripped(&message).unwrap_or(message)
+}

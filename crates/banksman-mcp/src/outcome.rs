@@ -1,0 +1,102 @@
+//! What is written down of a server's answer.
+
+use banksman_core::Outcome;
+use banksman_core::json::CanonicalJson;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::upstream::reply::{Final, Reply};
+
+/// A result that is longer is passed on to whoever waits, but not kept.
+const KEPT_BYTES: usize = 4 * 1024 * 1024;
+
+/// How much of an error is written down.
+const ERROR_CHARS: usize = 500;
+
+/// Whether a result is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Keep {
+    /// Its client has it.
+    No,
+    /// Someone may come for it.
+    Yes,
+}
+
+/// What of a result matters here.
+#[derive(Debug, Default, Deserialize)]
+pub(crate) struct Facts<'a> {
+    #[serde(default, rename = "isError")]
+    pub(crate) is_error: Option<bool>,
+    #[serde(default, rename = "resultType")]
+    pub(crate) result_type: Option<String>,
+    #[serde(borrow, default, rename = "requestState")]
+    pub(crate) request_state: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    content: Option<&'a RawValue>,
+}
+
+/// What is written down of an answer.
+pub(crate) fn outcome(answer: &Final, keep: Keep) -> Outcome {
+    let Some(reply) = Reply::read(&answer.message) else {
+        let error = Some(format!("refused with HTTP {}", answer.status.as_u16()));
+        return Outcome::Failed { error, result: None };
+    };
+    if let Some(error) = reply.rpc_error() {
+        let error = Some(shortened(&format!("{} (error {})", error.message, error.code)));
+        return Outcome::Failed { error, result: None };
+    }
+    let result = reply.result.map(RawValue::get).unwrap_or("{}");
+    let facts: Facts<'_> = serde_json::from_str(result).unwrap_or_default();
+    let kept = match keep {
+        // What cannot be read strictly cannot be kept: the next reader might see something else in it.
+        Keep::Yes if result.len() <= KEPT_BYTES => CanonicalJson::parse(result.as_bytes()).ok(),
+        Keep::Yes | Keep::No => None,
+    };
+    if facts.is_error == Some(true) {
+        return Outcome::Failed { error: Some(first_words(facts.content)), result: kept };
+    }
+    Outcome::Succeeded { result: kept }
+}
+
+fn first_words(content: Option<&RawValue>) -> String {
+    #[derive(Deserialize)]
+    struct Item {
+        #[serde(default)]
+        text: Option<String>,
+    }
+    let items: Vec<Item> =
+        content.and_then(|content| serde_json::from_str(content.get()).ok()).unwrap_or_default();
+    let text = items.into_iter().find_map(|item| item.text);
+    shortened(&text.unwrap_or_else(|| "the tool says that it failed".to_owned()))
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().filter(|c| *c != '\0').take(ERROR_CHARS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderMap, StatusCode};
+
+    use super::*;
+
+    fn read(message: &str, keep: Keep) -> Outcome {
+        outcome(&Final::alone(StatusCode::OK, HeaderMap::new(), message.to_owned()), keep)
+    }
+
+    #[test]
+    fn what_is_written_down_of_an_answer() {
+        let ok = r#"{"id":1,"result":{"content":[{"type":"text","text":"42"}]}}"#;
+        assert!(matches!(read(ok, Keep::No), Outcome::Succeeded { result: None }));
+        assert!(matches!(read(ok, Keep::Yes), Outcome::Succeeded { result: Some(_) }));
+        let wrong = r#"{"id":1,"result":{"isError":true,"content":[{"type":"image"},{"type":"text","text":"no such file"}]}}"#;
+        let Outcome::Failed { error, result: Some(_) } = read(wrong, Keep::Yes) else { panic!() };
+        assert_eq!(error.as_deref(), Some("no such file"));
+        let refused = r#"{"id":1,"error":{"code":-32602,"message":"bad"}}"#;
+        let Outcome::Failed { error, result: None } = read(refused, Keep::Yes) else { panic!() };
+        assert_eq!(error.as_deref(), Some("bad (error -32602)"));
+        // Not strict: it went to the client as it came, and is not kept.
+        let twice = r#"{"id":1,"result":{"content":[],"x":1,"x":2}}"#;
+        assert!(matches!(read(twice, Keep::Yes), Outcome::Succeeded { result: None }));
+    }
+}

@@ -1,0 +1,219 @@
+//! How a held call looks to its client: as what it can wait for, in the order of what serves it best.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use banksman_core::{Case, Digest, Principal};
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+
+use crate::body::{self, Body};
+use crate::errand::QUEUE;
+use crate::gateway::Gateway;
+use crate::hold::{Attached, Ending};
+use crate::message::{self, Era};
+use crate::raw::quoted;
+use crate::rounds::{Round, Why};
+use crate::seal::Purpose;
+use crate::sse;
+use crate::upstream::Upstream;
+use crate::visit::Visit;
+use crate::{tasks, words};
+
+/// A client hears something at least so often.
+const HEARTBEAT: Duration = Duration::from_secs(10);
+
+/// Clients of era two send a call again by themselves, ten times at the most.
+const ROUNDS: u32 = 8;
+
+/// A call that is held.
+pub(crate) struct Held {
+    pub(crate) case: Arc<Case>,
+    /// What the client asked for; people may have changed what would run.
+    pub(crate) asked: Digest,
+    /// In which round it is.
+    pub(crate) round: u32,
+}
+
+/// Answers a held call.
+pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>, held: Held) -> Response<Body> {
+    let Held { case, asked, round } = held;
+    let hold = visit.gateway.keep(&case, asked, Principal::clone(&visit.caller));
+    if visit.era == Era::Two && visit.client.tasks {
+        return tasks::created(&visit, &case);
+    }
+    let (events, receiver) = mpsc::channel::<Bytes>(QUEUE);
+    let lane = visit.lane(upstream).await.unwrap_or_default();
+    let progress = visit.message.progress_token();
+    let ended = hold.ended();
+    hold.attach(Attached {
+        lane,
+        message: visit.bytes(),
+        id: visit.message.id(),
+        progress: progress.clone(),
+        era: visit.era,
+        shared: visit.shared,
+        events: events.downgrade(),
+    });
+    let window = visit.gateway.config.clients.window(visit.client.name.as_deref(), progress.is_some());
+    let presenter = Presenter {
+        gateway: Arc::clone(&visit.gateway),
+        case,
+        asked,
+        round,
+        id: visit.message.id(),
+        progress,
+        era: visit.era,
+        asks_by_url: visit.client.url_elicitation && visit.era == Era::One,
+        events,
+        ended,
+    };
+    if visit.takes_events() {
+        tokio::spawn(presenter.stream(window));
+        body::events(receiver)
+    } else {
+        // Without a stream nothing can be said before the answer.
+        drop(receiver);
+        let text = presenter.wait_silently(window).await;
+        body::json(StatusCode::OK, text)
+    }
+}
+
+struct Presenter {
+    gateway: Arc<Gateway>,
+    case: Arc<Case>,
+    asked: Digest,
+    round: u32,
+    id: String,
+    progress: Option<String>,
+    era: Era,
+    asks_by_url: bool,
+    events: mpsc::Sender<Bytes>,
+    ended: watch::Receiver<Option<Ending>>,
+}
+
+/// What became of waiting.
+enum Waited {
+    Ended(Ending),
+    TimeIsUp,
+    ClientIsGone,
+}
+
+impl Presenter {
+    /// Keeps a stream open and says something from time to time, until there is an answer or the client would give up.
+    async fn stream(self, window: Duration) {
+        // Something at once, so that the client sees that it was heard.
+        let _ = self.events.send(Bytes::from_static(sse::COMMENT)).await;
+        let mut beats = 0;
+        let mut waited = self.wait(Instant::now() + window, &mut beats).await;
+        if self.asks_by_url && matches!(waited, Waited::TimeIsUp) {
+            let _ = self.events.send(sse::event(&self.pointer())).await;
+            waited = self.wait(Instant::now() + Duration::from_secs(366 * 86_400), &mut beats).await;
+        }
+        let text = match waited {
+            Waited::Ended(ending) => {
+                let text = ending.to_message(&self.id, self.era);
+                if self.events.send(sse::event(&text)).await.is_ok() {
+                    self.gateway.holds.fetched(self.case.id);
+                }
+                return;
+            }
+            Waited::ClientIsGone => return,
+            Waited::TimeIsUp => self.not_yet(),
+        };
+        let _ = self.events.send(sse::event(&text)).await;
+    }
+
+    async fn wait_silently(mut self, window: Duration) -> String {
+        let ended = async {
+            match self.ended.wait_for(Option::is_some).await {
+                Ok(ending) => ending.clone(),
+                Err(_) => None,
+            }
+        };
+        match tokio::time::timeout(window, ended).await {
+            Ok(Some(ending)) => {
+                self.gateway.holds.fetched(self.case.id);
+                ending.to_message(&self.id, self.era)
+            }
+            Ok(None) | Err(_) => self.not_yet(),
+        }
+    }
+
+    async fn wait(&self, until: Instant, beats: &mut u64) -> Waited {
+        let mut beat = tokio::time::interval(HEARTBEAT);
+        // The first comes at once.
+        beat.tick().await;
+        let mut ended = self.ended.clone();
+        loop {
+            tokio::select! {
+                ended = ended.wait_for(Option::is_some) => {
+                    let ending = ended.ok().and_then(|ending| ending.clone());
+                    return ending.map_or(Waited::TimeIsUp, Waited::Ended);
+                }
+                () = self.events.closed() => return Waited::ClientIsGone,
+                () = tokio::time::sleep_until(until) => return Waited::TimeIsUp,
+                _ = beat.tick() => {
+                    *beats += 1;
+                    // A client that does not read has its queue full of beats already.
+                    let _ = self.events.try_send(self.beat(*beats));
+                }
+            }
+        }
+    }
+
+    /// Progress, if the client wants to hear of it; or a comment, which keeps connections alive.
+    fn beat(&self, count: u64) -> Bytes {
+        match &self.progress {
+            Some(token) => {
+                let text = words::waiting(&self.case, &self.gateway.review_url(self.case.id));
+                sse::event(&format!(
+                    r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{count},"message":{}}}}}"#,
+                    quoted(&text)
+                ))
+            }
+            None => Bytes::from_static(sse::COMMENT),
+        }
+    }
+
+    /// A request that shows the client's user where to decide. Whatever the client answers decides nothing.
+    fn pointer(&self) -> String {
+        let id = self.case.id;
+        let params = format!(
+            r#"{{"mode":"url","elicitationId":"{id}","url":{},"message":{}}}"#,
+            quoted(&self.gateway.review_url(id)),
+            quoted(&format!("This call waits for a person's approval ({id}). Open the page to review it."))
+        );
+        message::request(&format!("\"banksman-review-{id}\""), "elicitation/create", &params)
+    }
+
+    /// The answer when the client would not wait any longer.
+    fn not_yet(&self) -> String {
+        if self.era == Era::Two
+            && self.round < ROUNDS
+            && let Some(state) = self.next_round()
+        {
+            let result = format!(r#"{{"resultType":"input_required","requestState":{}}}"#, quoted(&state));
+            return message::result(&self.id, &result);
+        }
+        let text = words::pending(&self.case, &self.gateway.review_url(self.case.id));
+        message::result(&self.id, &words::tool_error(&text, Some(&self.case), self.era))
+    }
+
+    fn next_round(&self) -> Option<String> {
+        let ends = self.case.state.ends_at()?;
+        let claim = Duration::from_secs(self.case.submission.verdict.claim_within_seconds);
+        let lease = Duration::from_secs(self.case.submission.verdict.lease_seconds);
+        let round = Round {
+            agent: self.case.agent.clone(),
+            action: self.case.id,
+            digest: self.asked,
+            expires: ends.after(claim + lease).as_micros(),
+            number: self.round + 1,
+            why: Why::Held,
+        };
+        self.gateway.seal.close(Purpose::Round, &round).ok()
+    }
+}

@@ -1,0 +1,128 @@
+//! After a start: what was held, approved or under way when the last program ended, or another node did.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use banksman_core::{Authority, Case, State, Status};
+use banksman_engine::EngineError;
+use banksman_store::{CaseQuery, Order};
+
+use crate::gateway::Gateway;
+use crate::hold::{OFFERED_FOR, errand_for};
+
+/// How often to look for what another node has left behind.
+const SWEEP: Duration = Duration::from_secs(30);
+
+/// How many actions are read at a time.
+const PAGE: usize = 256;
+
+impl Gateway {
+    /// Takes care of what was held or approved before this start, or by a node that is gone; now and from time to time.
+    pub(crate) async fn find_left_behind(self: Arc<Self>) {
+        self.remember_recent().await;
+        let mut first = true;
+        loop {
+            for status in [Status::Authorised, Status::Pending, Status::Executing] {
+                // What is pending or executing on other nodes has its keeper there.
+                if !first && status != Status::Authorised {
+                    continue;
+                }
+                if let Err(error) = self.adopt(status).await {
+                    tracing::warn!(%error, "held calls cannot be listed; trying again later");
+                }
+            }
+            first = false;
+            self.sessions.sweep();
+            tokio::time::sleep(SWEEP).await;
+        }
+    }
+
+    async fn adopt(self: &Arc<Self>, status: Status) -> Result<(), EngineError> {
+        self.each(status, usize::MAX, |case| {
+            let by_people = matches!(
+                &case.state,
+                State::Pending { .. }
+                    | State::Authorised { authority: Authority::Reviewers, .. }
+                    | State::Executing { authority: Authority::Reviewers, .. }
+            );
+            by_people.then_some(())
+        })
+        .await?
+        .into_iter()
+        .for_each(|case| self.adopt_one(case));
+        Ok(())
+    }
+
+    fn adopt_one(self: &Arc<Self>, case: Case) {
+        let gateway = Arc::clone(self);
+        tokio::spawn(async move {
+            let Ok(agent) = gateway.engine.agent_named(&case.agent).await else { return };
+            if case.status() == Status::Executing {
+                gateway.run_again(&case).await;
+            }
+            gateway.keep(&case, case.submission.digest, agent);
+        });
+    }
+
+    /// A call that was under way when this program ended: nobody knows whether it ran, so it runs again only if its tool
+    /// was declared such that this does no harm.
+    async fn run_again(self: &Arc<Self>, case: &Case) {
+        let Some(upstream) = self.upstream_of(case) else { return };
+        if !upstream.config.is_idempotent(&case.submission.action.tool) {
+            return;
+        }
+        tracing::info!(action = %case.id, "a call that was under way is passed on again: its tool is idempotent");
+        let (errand, out) = errand_for(upstream, &Arc::new(case.clone()), case.submission.digest, None);
+        errand.run(Arc::clone(self), out).await;
+    }
+
+    /// Offers what ended lately, perhaps while its client could not hear of it.
+    async fn remember_recent(self: &Arc<Self>) {
+        for status in [Status::Succeeded, Status::Failed] {
+            let now = self.engine.now();
+            let found = self
+                .each(status, 4 * PAGE, |case| match &case.state {
+                    State::Succeeded { authority: Authority::Reviewers, at, .. }
+                    | State::Failed { authority: Authority::Reviewers, at, .. } => {
+                        (now.since(*at) < OFFERED_FOR && case.version == 1).then_some(())
+                    }
+                    _ => None,
+                })
+                .await;
+            for case in found.unwrap_or_default() {
+                self.holds.offer(&case);
+            }
+        }
+    }
+
+    /// The forwarded actions of a status that are wanted, newest first.
+    async fn each(
+        &self,
+        status: Status,
+        most: usize,
+        wanted: impl Fn(&Case) -> Option<()>,
+    ) -> Result<Vec<Case>, EngineError> {
+        let mut found = Vec::new();
+        let mut read = 0;
+        let mut after = None;
+        while read < most {
+            let query = CaseQuery {
+                status: Some(status),
+                after,
+                order: Order::Descending,
+                ..CaseQuery::newest(PAGE)
+            };
+            let page = self.engine.actions(query).await?;
+            let is_last = page.len() < PAGE;
+            read += page.len();
+            after = page.last().map(|case| case.id);
+            found.extend(
+                page.into_iter().filter(|case| case.submission.action.forwarded && wanted(case).is_some()),
+            );
+            if is_last {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,239 @@
+//! Everything that is not a call: passed through as it is.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, StatusCode};
+use hyper::body::Incoming;
+use tokio::sync::mpsc;
+
+use crate::body::{self, Body};
+use crate::eras;
+use crate::errand::QUEUE;
+use crate::message;
+use crate::raw::Members;
+use crate::seal::Purpose;
+use crate::session::Session;
+use crate::sse;
+use crate::upstream::http::{SESSION, passed_back, passed_on};
+use crate::upstream::reply::{Final, Reply};
+use crate::upstream::{Answer, Child, Greeting, Lane, Manner, Reach, Route, SendError, Upstream};
+use crate::visit::Visit;
+
+/// Opens a session of era one.
+pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
+    let id = visit.message.id();
+    let params = Members::read_bytes(&visit.bytes()).and_then(|all| all.get("params").map(str::to_owned));
+    let params = params.unwrap_or_else(|| "{}".to_owned());
+    let (answer, session, child) = match &upstream.reach {
+        Reach::Http(http) => {
+            let speaks = upstream.speaks(crate::message::Era::One).await;
+            match speaks {
+                Ok(true) => {}
+                Ok(false) => return eras::initialize(visit, upstream).await,
+                Err(error) => return unreachable(&id, upstream, &error),
+            }
+            let lane = Lane::http(http, passed_on(&visit.headers), None);
+            let route = Route { id: id.clone(), progress: None };
+            let asked = match lane.ask(visit.bytes(), route).await {
+                Ok(answer) => answer.conclude(&id).await,
+                Err(error) => Err(error),
+            };
+            match asked {
+                Ok(answer) => {
+                    let session = answer.headers.get(SESSION).and_then(|value| value.to_str().ok());
+                    let session = session.map(str::to_owned);
+                    (answer, session, None)
+                }
+                Err(error) => return unreachable(&id, upstream, &error),
+            }
+        }
+        Reach::Program => match upstream.initialize(&params, Manner::ForClient).await {
+            Ok(Greeting::Met { lane, said }) => {
+                let message = message::result(&id, &said);
+                let answer = Final::alone(StatusCode::OK, http::HeaderMap::new(), message);
+                let Lane::Child(child) = lane else { return body::empty(StatusCode::BAD_GATEWAY) };
+                (answer, None, Some(child))
+            }
+            Ok(Greeting::Refused { answer, .. }) => {
+                let text = match Reply::read(&answer.message).and_then(|reply| reply.error) {
+                    Some(error) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{}}}"#, error.get()),
+                    None => message::error(&id, -32603, "the server cannot be initialized"),
+                };
+                return body::json(StatusCode::OK, text);
+            }
+            Err(error) => return unreachable(&id, upstream, &error),
+        },
+    };
+    if refuses_us(answer.status) {
+        return refused_us(&id, upstream);
+    }
+    let met = answer.status.is_success()
+        && Reply::read(&answer.message).is_some_and(|reply| reply.result.is_some());
+    let mut response = answered(&answer, answer.message.clone());
+    if !met {
+        return response;
+    }
+    let Some(mut opened) = new_session(visit) else { return body::empty(StatusCode::INTERNAL_SERVER_ERROR) };
+    opened.upstream = session;
+    if let Some(child) = child {
+        opened.initialize = Some(params);
+        if let Err(error) = visit.gateway.sessions.keep(upstream, &opened, Lane::Child(child)) {
+            return unreachable(&id, upstream, &error);
+        }
+    }
+    if let Some(handle) = sealed(visit, &opened) {
+        response.headers_mut().insert(SESSION, handle);
+    }
+    response
+}
+
+/// An answer in the form in which it came: alone, or as the last message of a stream.
+pub(crate) fn answered(answer: &Final, message: Bytes) -> Response<Body> {
+    if answer.streamed {
+        body::event_stream(sse::event(&String::from_utf8_lossy(&message)))
+    } else {
+        body::json(answer.status, message)
+    }
+}
+
+/// A session of this visitor, not yet known to anyone.
+pub(crate) fn new_session(visit: &Visit) -> Option<Session> {
+    let mut key = [0u8; 16];
+    getrandom::fill(&mut key).ok()?;
+    let key = key.iter().map(|byte| format!("{byte:02x}")).collect();
+    Some(Session {
+        agent: visit.caller.name.clone(),
+        endpoint: visit.endpoint.clone(),
+        key,
+        upstream: None,
+        client: visit.message.client(),
+        initialize: None,
+    })
+}
+
+pub(crate) fn sealed(visit: &Visit, session: &Session) -> Option<HeaderValue> {
+    let handle = visit.gateway.seal.close(Purpose::Session, session).ok()?;
+    HeaderValue::from_str(&handle).ok()
+}
+
+/// Passes a request through.
+pub(crate) async fn request(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
+    let id = visit.message.id();
+    match visit.lane(upstream).await {
+        Ok(Some(Lane::Http { upstream: http, headers })) => {
+            match http.send(Method::POST, headers, visit.bytes()).await {
+                Ok(response) => pass_back(&id, upstream, response),
+                Err(error) => unreachable(&id, upstream, &error),
+            }
+        }
+        Ok(Some(Lane::Child(child))) => {
+            let route = Route { id: id.clone(), progress: visit.message.progress_token() };
+            from_child(&child, visit.bytes(), route)
+                .await
+                .unwrap_or_else(|error| unreachable(&id, upstream, &error))
+        }
+        Ok(None) => eras::request(visit, upstream).await,
+        Err(error) => unreachable(&id, upstream, &error),
+    }
+}
+
+/// Passes a notification, or an answer, through.
+pub(crate) async fn tell(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
+    match visit.lane(upstream).await {
+        Ok(Some(Lane::Http { upstream: http, headers })) => {
+            match http.send(Method::POST, headers, visit.bytes()).await {
+                Ok(response) => pass_back("null", upstream, response),
+                Err(error) => unreachable("null", upstream, &error),
+            }
+        }
+        Ok(Some(lane @ Lane::Child(_))) => {
+            // We have told the program ourselves that its client is ready.
+            if visit.message.method() == Some("notifications/initialized") {
+                return body::empty(StatusCode::ACCEPTED);
+            }
+            match lane.tell(visit.bytes()).await {
+                Ok(status) => body::empty(status),
+                Err(error) => unreachable("null", upstream, &error),
+            }
+        }
+        // In our own session nobody waits for what this client has to say.
+        Ok(None) => body::empty(StatusCode::ACCEPTED),
+        Err(error) => unreachable("null", upstream, &error),
+    }
+}
+
+/// The server's answer as it is, but for what is between it and us.
+pub(crate) fn pass_back(id: &str, upstream: &Upstream, response: Response<Incoming>) -> Response<Body> {
+    if refuses_us(response.status()) {
+        return refused_us(id, upstream);
+    }
+    let (parts, body) = response.into_parts();
+    let mut passed = Response::new(body::passed(body));
+    *passed.status_mut() = parts.status;
+    *passed.headers_mut() = passed_back(&parts.headers);
+    passed
+}
+
+/// What a program answers: JSON if that is all it says, and else a stream.
+async fn from_child(child: &Arc<Child>, message: Bytes, route: Route) -> Result<Response<Body>, SendError> {
+    let id = route.id.clone();
+    let mut messages = child.ask(message, route).await?;
+    let Some(first) = messages.recv().await else {
+        return Err(SendError::Lost("its program ended without an answer".to_owned()));
+    };
+    if Reply::to(&first, &id).is_some() {
+        return Ok(body::json(StatusCode::OK, first));
+    }
+    let (events, receiver) = mpsc::channel(QUEUE);
+    tokio::spawn(async move {
+        let mut next = Some(first);
+        while let Some(message) = next {
+            if events.send(sse::event(&String::from_utf8_lossy(&message))).await.is_err() {
+                break;
+            }
+            next = messages.recv().await;
+        }
+    });
+    Ok(body::events(receiver))
+}
+
+/// The whole answer to a request that is to be looked into; `Err` is what to answer instead.
+pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Final, Response<Body>> {
+    let id = visit.message.id();
+    let lane = match visit.lane(upstream).await {
+        Ok(Some(lane)) => lane,
+        Ok(None) => return eras::whole(visit, upstream).await,
+        Err(error) => return Err(unreachable(&id, upstream, &error)),
+    };
+    let route = Route { id: id.clone(), progress: visit.message.progress_token() };
+    let answer = match lane.ask(visit.bytes(), route).await {
+        Ok(answer @ (Answer::Whole { .. } | Answer::Stream(_))) => answer.conclude(&id).await,
+        Err(error) => Err(error),
+    };
+    match answer {
+        Ok(answer) if refuses_us(answer.status) => Err(refused_us(&id, upstream)),
+        Ok(answer) => Ok(answer),
+        Err(error) => Err(unreachable(&id, upstream, &error)),
+    }
+}
+
+/// Whether the server refuses our credential. That is nothing that its client could mend.
+fn refuses_us(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED)
+}
+
+fn refused_us(id: &str, upstream: &Upstream) -> Response<Body> {
+    tracing::error!(
+        upstream = upstream.name,
+        "an MCP server refuses the credential that is configured for it"
+    );
+    let text = format!("the server `{}` refuses the gateway's credential: tell its operator", upstream.name);
+    body::json(StatusCode::BAD_GATEWAY, message::error(id, -32603, &text))
+}
+
+pub(crate) fn unreachable(id: &str, upstream: &Upstream, error: &SendError) -> Response<Body> {
+    tracing::warn!(upstream = upstream.name, %error, "an MCP server does not answer");
+    let text = format!("the server `{}` does not answer: {error}", upstream.name);
+    body::json(StatusCode::BAD_GATEWAY, message::error(id, -32603, &text))
+}

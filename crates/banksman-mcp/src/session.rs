@@ -1,0 +1,157 @@
+//! Sessions of era one. A session's id carries what it means, so no table of them has to be kept: only programs that
+//! run for a session are, and those that nobody uses end and are started again when somebody does.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::ClientSays;
+use crate::upstream::{Child, Greeting, Lane, Manner, SendError, Upstream};
+
+/// A program that no request reached for so long is ended.
+const IDLE: Duration = Duration::from_secs(15 * 60);
+
+/// So many programs may run for sessions at a time, of one agent.
+const PROGRAMS_OF_AN_AGENT: usize = 64;
+
+/// So many sessions that were ended are remembered, so that their ids say nothing any more.
+const ENDED: usize = 10_000;
+
+/// What a session's id means.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Session {
+    /// Whose it is. Nobody else can use it.
+    pub(crate) agent: String,
+    /// Which endpoint it is of.
+    pub(crate) endpoint: String,
+    /// What makes it different from every other.
+    pub(crate) key: String,
+    /// The server's own id for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) upstream: Option<String>,
+    pub(crate) client: ClientSays,
+    /// What the client initialized with, for servers that have to be told again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) initialize: Option<String>,
+}
+
+struct Running {
+    agent: String,
+    lane: Lane,
+    used_at: Instant,
+}
+
+impl Running {
+    fn is_gone(&self) -> bool {
+        matches!(&self.lane, Lane::Child(child) if child.is_gone())
+    }
+}
+
+/// The programs that run for sessions, and the sessions behind sessions.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    running: Mutex<HashMap<(String, String), Running>>,
+    ended: Mutex<Ended>,
+}
+
+/// Sessions that were ended, the oldest forgotten first.
+#[derive(Default)]
+struct Ended {
+    keys: HashSet<String>,
+    in_order: VecDeque<String>,
+}
+
+impl Sessions {
+    /// The way to a server for this session, opened anew if it is gone.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub(crate) async fn lane(&self, upstream: &Upstream, session: &Session) -> Result<Lane, SendError> {
+        let key = (session.key.clone(), upstream.name.clone());
+        if let Some(lane) = self.find(&key) {
+            return Ok(lane);
+        }
+        let params = session.initialize.as_deref().unwrap_or("{}");
+        match upstream.initialize(params, Manner::ForClient).await? {
+            Greeting::Met { lane, .. } => self.keep(upstream, session, lane),
+            Greeting::Refused { .. } => Err(SendError::NotSent("it refuses to be initialized".to_owned())),
+        }
+    }
+
+    /// The program of this session.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) async fn child(
+        &self,
+        upstream: &Upstream,
+        session: &Session,
+    ) -> Result<Arc<Child>, SendError> {
+        match self.lane(upstream, session).await? {
+            Lane::Child(child) => Ok(child),
+            Lane::Http { .. } => Err(SendError::NotSent("it is no program".to_owned())),
+        }
+    }
+
+    /// The ways that are open for a session.
+    pub(crate) fn open_lanes(&self, key: &str) -> Vec<Lane> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let of_session =
+            running.iter().filter(|((session, _), running)| session == key && !running.is_gone());
+        of_session.map(|(_, running)| running.lane.clone()).collect()
+    }
+
+    /// Keeps a program for a session.
+    ///
+    /// # Errors
+    /// If the agent has too many already.
+    pub(crate) fn keep(&self, upstream: &Upstream, session: &Session, lane: Lane) -> Result<Lane, SendError> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|_, running| !running.is_gone());
+        let is_program = |lane: &Lane| matches!(lane, Lane::Child(_));
+        let of_agent = running
+            .values()
+            .filter(|running| running.agent == session.agent && is_program(&running.lane))
+            .count();
+        if is_program(&lane) && of_agent >= PROGRAMS_OF_AN_AGENT {
+            return Err(SendError::NotSent(format!("this agent has {of_agent} programs running already")));
+        }
+        let key = (session.key.clone(), upstream.name.clone());
+        let kept = Running { agent: session.agent.clone(), lane: lane.clone(), used_at: Instant::now() };
+        running.insert(key, kept);
+        Ok(lane)
+    }
+
+    fn find(&self, key: &(String, String)) -> Option<Lane> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = running.get_mut(key).filter(|running| !running.is_gone())?;
+        found.used_at = Instant::now();
+        Some(found.lane.clone())
+    }
+
+    /// Ends a session: its programs end, and its id says nothing any more.
+    pub(crate) fn end(&self, key: &str) {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|(session, _), _| session != key);
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        if ended.keys.insert(key.to_owned()) {
+            ended.in_order.push_back(key.to_owned());
+        }
+        if ended.in_order.len() > ENDED
+            && let Some(oldest) = ended.in_order.pop_front()
+        {
+            ended.keys.remove(&oldest);
+        }
+    }
+
+    pub(crate) fn has_ended(&self, key: &str) -> bool {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).keys.contains(key)
+    }
+
+    /// Ends programs that nobody uses.
+    pub(crate) fn sweep(&self) {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|_, running| running.used_at.elapsed() < IDLE && !running.is_gone());
+    }
+}

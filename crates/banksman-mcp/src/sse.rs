@@ -1,0 +1,156 @@
+//! Server-sent events: taken apart as they come in, each with the bytes that it was written in.
+
+use bytes::{Bytes, BytesMut};
+
+/// An event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Event {
+    /// Its data: the lines of it, joined.
+    pub(crate) data: Bytes,
+    /// Everything of it as it came, with the blank line that ends it.
+    pub(crate) raw: Bytes,
+}
+
+/// An event that is longer than anyone may send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("an event of more than {limit} bytes")]
+pub(crate) struct TooLongError {
+    limit: usize,
+}
+
+/// Takes a stream apart.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    pending: BytesMut,
+    /// Up to where the pending bytes were searched for an end.
+    searched: usize,
+    limit: usize,
+}
+
+impl Reader {
+    pub(crate) fn new(limit: usize) -> Self {
+        Self { pending: BytesMut::new(), searched: 0, limit }
+    }
+
+    /// Takes what came in.
+    ///
+    /// # Errors
+    /// If an event gets too long.
+    pub(crate) fn push(&mut self, bytes: &[u8]) -> Result<(), TooLongError> {
+        if self.pending.len() + bytes.len() > self.limit {
+            return Err(TooLongError { limit: self.limit });
+        }
+        self.pending.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    /// The next whole event, or comment.
+    pub(crate) fn next(&mut self) -> Option<Event> {
+        let end = self.end_of_event()?;
+        self.searched = 0;
+        let raw = self.pending.split_to(end).freeze();
+        Some(Event { data: data_of(&raw), raw })
+    }
+
+    /// The place behind the first blank line. Each byte is looked at once, however slowly they come.
+    fn end_of_event(&mut self) -> Option<usize> {
+        let bytes = self.pending.as_ref();
+        let mut at = self.searched;
+        while let Some(position) = bytes.get(at..)?.iter().position(|byte| *byte == b'\n') {
+            let line_end = at + position;
+            let rest = bytes.get(line_end + 1..)?;
+            match rest {
+                [b'\n', ..] => return Some(line_end + 2),
+                [b'\r', b'\n', ..] => return Some(line_end + 3),
+                // The next line may be about to turn out blank: look again from here.
+                [] | [b'\r'] => {
+                    self.searched = line_end;
+                    return None;
+                }
+                _ => at = line_end + 1,
+            }
+        }
+        self.searched = bytes.len();
+        None
+    }
+}
+
+fn data_of(raw: &Bytes) -> Bytes {
+    let mut lines = raw
+        .split(|byte| *byte == b'\n')
+        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+        .filter_map(|line| line.strip_prefix(b"data:"))
+        .map(|data| data.strip_prefix(b" ").unwrap_or(data));
+    let Some(first) = lines.next() else { return Bytes::new() };
+    match lines.next() {
+        None => raw.slice_ref(first),
+        Some(second) => {
+            let mut joined = first.to_vec();
+            for line in std::iter::once(second).chain(lines) {
+                joined.push(b'\n');
+                joined.extend_from_slice(line);
+            }
+            joined.into()
+        }
+    }
+}
+
+/// A message as an event.
+pub(crate) fn event(message: &str) -> Bytes {
+    // What we write has no raw line ends; what we pass on may have, between its tokens.
+    let mut text = String::with_capacity(message.len() + 24);
+    text.push_str("event: message\ndata: ");
+    text.extend(message.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+    text.push_str("\n\n");
+    text.into()
+}
+
+/// A comment: it keeps a connection alive and says nothing.
+pub(crate) const COMMENT: &[u8] = b": waiting for a person\n\n";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: &str = ": hello\n\nid: 1\ndata:\n\nevent: message\ndata: {\"a\":1}\n\ndata: x\r\ndata: y\r\n\r\nretry: 5\n\n";
+
+    fn read(chunks: &[&[u8]]) -> Vec<(String, String)> {
+        let mut reader = Reader::new(1000);
+        let mut events = Vec::new();
+        for chunk in chunks {
+            reader.push(chunk).unwrap();
+            while let Some(event) = reader.next() {
+                let text = |bytes: &Bytes| String::from_utf8(bytes.to_vec()).unwrap();
+                events.push((text(&event.data), text(&event.raw)));
+            }
+        }
+        events
+    }
+
+    #[test]
+    fn however_it_is_cut_the_events_are_the_same() {
+        let whole = read(&[STREAM.as_bytes()]);
+        let data: Vec<&str> = whole.iter().map(|(data, _)| data.as_str()).collect();
+        assert_eq!(data, ["", "", "{\"a\":1}", "x\ny", ""]);
+        assert_eq!(whole.iter().map(|(_, raw)| raw.as_str()).collect::<String>(), STREAM);
+        let bytes: Vec<&[u8]> = STREAM.as_bytes().chunks(1).collect();
+        assert_eq!(read(&bytes), whole);
+        for at in 0..STREAM.len() {
+            let (one, two) = STREAM.as_bytes().split_at(at);
+            assert_eq!(read(&[one, two]), whole, "cut at {at}");
+        }
+    }
+
+    #[test]
+    fn a_drip_without_end_is_refused() {
+        let mut reader = Reader::new(10);
+        assert!(reader.push(b"data: 1234").is_ok());
+        assert!(reader.next().is_none());
+        assert!(reader.push(b"5").is_err());
+    }
+
+    #[test]
+    fn a_message_cannot_end_its_event() {
+        assert_eq!(event("{\n\n\"a\":1}"), "event: message\ndata: {  \"a\":1}\n\n");
+    }
+}

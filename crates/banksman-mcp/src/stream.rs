@@ -1,0 +1,93 @@
+//! Standing streams, and the end of sessions.
+
+use bytes::Bytes;
+use http::{HeaderMap, Method, Response, StatusCode};
+use tokio::sync::mpsc;
+
+use crate::body::{self, Body};
+use crate::errand::QUEUE;
+use crate::gateway::{Behind, Gateway};
+use crate::relay::{pass_back, unreachable};
+use crate::session::Session;
+use crate::sse;
+use crate::upstream::http::passed_on;
+use crate::upstream::{Lane, Reach};
+
+/// What the server says on its own account.
+pub(crate) async fn listen(
+    gateway: &Gateway,
+    behind: &Behind,
+    session: Option<Session>,
+    headers: &HeaderMap,
+) -> Response<Body> {
+    let Behind::One(upstream) = behind else {
+        return crate::aggregate::listen(gateway, session).await;
+    };
+    match &upstream.reach {
+        Reach::Http(http) => {
+            let own = session.as_ref().and_then(|session| session.upstream.as_deref());
+            let Lane::Http { headers, .. } = Lane::http(http, passed_on(headers), own) else {
+                return body::empty(StatusCode::INTERNAL_SERVER_ERROR);
+            };
+            match http.send(Method::GET, headers, Bytes::new()).await {
+                Ok(response) => pass_back("null", upstream, response),
+                Err(error) => unreachable("null", upstream, &error),
+            }
+        }
+        Reach::Program => {
+            let Some(session) = session else { return body::empty(StatusCode::METHOD_NOT_ALLOWED) };
+            match gateway.sessions.child(upstream, &session).await {
+                Ok(child) => body::events(as_events(child.listen())),
+                Err(error) => unreachable("null", upstream, &error),
+            }
+        }
+    }
+}
+
+/// Messages, each as an event.
+pub(crate) fn as_events(mut messages: mpsc::Receiver<Bytes>) -> mpsc::Receiver<Bytes> {
+    let (events, receiver) = mpsc::channel(QUEUE);
+    tokio::spawn(async move {
+        // Something at once, so that the client knows that it is connected.
+        let mut sent = events.send(Bytes::from_static(b": connected\n\n")).await;
+        while sent.is_ok() {
+            let message = tokio::select! {
+                message = messages.recv() => message,
+                () = events.closed() => None,
+            };
+            let Some(message) = message else { return };
+            sent = events.send(sse::event(&String::from_utf8_lossy(&message))).await;
+        }
+    });
+    receiver
+}
+
+/// Ends a session, here and behind us.
+pub(crate) async fn end(
+    gateway: &Gateway,
+    behind: &Behind,
+    session: Option<Session>,
+    headers: &HeaderMap,
+) -> Response<Body> {
+    let Some(session) = session else { return body::empty(StatusCode::METHOD_NOT_ALLOWED) };
+    let lanes = gateway.sessions.open_lanes(&session.key);
+    gateway.sessions.end(&session.key);
+    match behind {
+        Behind::One(upstream) => match (&upstream.reach, &session.upstream) {
+            (Reach::Http(http), Some(own)) => {
+                let Lane::Http { headers, .. } = Lane::http(http, passed_on(headers), Some(own)) else {
+                    return body::empty(StatusCode::INTERNAL_SERVER_ERROR);
+                };
+                match http.send(Method::DELETE, headers, Bytes::new()).await {
+                    Ok(response) => pass_back("null", upstream, response),
+                    Err(error) => unreachable("null", upstream, &error),
+                }
+            }
+            (Reach::Http(_) | Reach::Program, _) => body::empty(StatusCode::NO_CONTENT),
+        },
+        Behind::All => {
+            crate::aggregate::end(lanes).await;
+            body::empty(StatusCode::NO_CONTENT)
+        }
+    }
+}

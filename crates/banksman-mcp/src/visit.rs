@@ -1,0 +1,138 @@
+//! One message of one client: what it is, and who answers it.
+
+use std::sync::Arc;
+
+use banksman_core::{ActionId, Principal};
+use bytes::Bytes;
+use http::{HeaderMap, Response, StatusCode};
+
+use crate::body::{self, Body};
+use crate::gateway::{Behind, Gateway, bad_request, is_for_us};
+use crate::message::{ClientSays, Era, Message, Shape};
+use crate::session::Session;
+use crate::upstream::http::passed_on;
+use crate::upstream::{Lane, Reach, SendError, Upstream};
+use crate::{call, lists, relay, tasks};
+
+/// One message, and everything that is known around it.
+pub(crate) struct Visit {
+    pub(crate) gateway: Arc<Gateway>,
+    pub(crate) caller: Arc<Principal>,
+    pub(crate) endpoint: String,
+    pub(crate) behind: Behind,
+    pub(crate) session: Option<Session>,
+    pub(crate) headers: HeaderMap,
+    pub(crate) message: Message,
+    pub(crate) era: Era,
+    pub(crate) client: ClientSays,
+    /// Whether this endpoint leads to several servers.
+    pub(crate) shared: bool,
+}
+
+impl Visit {
+    pub(crate) fn new(
+        gateway: Arc<Gateway>,
+        caller: Arc<Principal>,
+        endpoint: String,
+        behind: Behind,
+        session: Option<Session>,
+        headers: HeaderMap,
+        message: Message,
+    ) -> Self {
+        let era = message.era(&headers);
+        let client = match (&session, era) {
+            (Some(session), Era::One) => session.client.clone(),
+            (Some(_) | None, _) => message.client(),
+        };
+        let shared = matches!(behind, Behind::All);
+        Self { gateway, caller, endpoint, behind, session, headers, message, era, client, shared }
+    }
+
+    /// Answers it.
+    pub(crate) async fn answer(self) -> Response<Body> {
+        if let Some(messages) = self.message.batch() {
+            return crate::batch::answer(self, messages).await;
+        }
+        if is_for_us(&self.message) {
+            // A client's answer to our pointer at the review page. It decides nothing.
+            return body::empty(StatusCode::ACCEPTED);
+        }
+        match self.behind.clone() {
+            Behind::One(upstream) => self.answer_of(&upstream).await,
+            Behind::All => crate::aggregate::answer(self).await,
+        }
+    }
+
+    /// The answer, with one server behind us.
+    pub(crate) async fn answer_of(self, upstream: &Arc<Upstream>) -> Response<Body> {
+        match self.message.shape() {
+            Shape::Request("tools/call") if self.message.has_usable_id() => {
+                call::answer(self, upstream).await
+            }
+            Shape::Request("tools/call") => {
+                bad_request("null", -32600, "the id is neither a text nor a number")
+            }
+            // A server might run it all the same, and nobody would have been asked.
+            Shape::Notification("tools/call") if self.message.is_json_rpc() => {
+                bad_request("null", -32600, "tools/call needs an id")
+            }
+            Shape::Notification("tools/call") => call::answer(self, upstream).await,
+            Shape::Request("initialize") => relay::initialize(&self, upstream).await,
+            Shape::Request("tools/list") => lists::tools(&self, upstream).await,
+            Shape::Request("server/discover") => lists::discover(&self, upstream).await,
+            Shape::Request("tasks/get" | "tasks/update" | "tasks/cancel") if self.task().is_some() => {
+                tasks::answer(&self).await
+            }
+            Shape::Request(_) => relay::request(&self, upstream).await,
+            Shape::Notification(_) | Shape::Answer => relay::tell(&self, upstream).await,
+            Shape::Other => bad_request(&self.message.id(), -32600, "this is no message of JSON-RPC"),
+        }
+    }
+
+    /// The held call that a task of ours is, if the message names one.
+    pub(crate) fn task(&self) -> Option<ActionId> {
+        self.message.text_param("taskId")?.parse().ok()
+    }
+
+    /// The client's own way to a server; `None` if it has none and ours has to do.
+    pub(crate) async fn lane(&self, upstream: &Arc<Upstream>) -> Result<Option<Lane>, SendError> {
+        if let (true, Era::One, Some(session)) = (self.shared, self.era, &self.session) {
+            return self.gateway.sessions.lane(upstream, session).await.map(Some);
+        }
+        match &upstream.reach {
+            Reach::Http(http) => {
+                if self.is_plain() || !upstream.speaks(self.era).await? {
+                    return Ok(None);
+                }
+                let session = self.session.as_ref().and_then(|session| session.upstream.as_deref());
+                Ok(Some(Lane::http(http, passed_on(&self.headers), session)))
+            }
+            Reach::Program => match &self.session {
+                Some(session) if self.era == Era::One => {
+                    self.gateway.sessions.child(upstream, session).await.map(|child| Some(Lane::Child(child)))
+                }
+                Some(_) | None => Ok(None),
+            },
+        }
+    }
+
+    /// Whether this is a client that only posts JSON, without a session or a word of MCP's transport.
+    pub(crate) fn is_plain(&self) -> bool {
+        let accepts = self.headers.get("accept").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        self.session.is_none()
+            && self.era == Era::One
+            && !self.headers.contains_key("mcp-protocol-version")
+            && !accepts.contains("text/event-stream")
+    }
+
+    /// Whether the client can be answered with a stream.
+    pub(crate) fn takes_events(&self) -> bool {
+        let accepts = self.headers.get("accept").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        accepts.contains("text/event-stream") || accepts.contains("*/*")
+    }
+
+    /// The bytes that the client sent.
+    pub(crate) fn bytes(&self) -> Bytes {
+        self.message.bytes.clone()
+    }
+}

@@ -1,0 +1,22 @@
+//! The gateway, over real sockets, between real clients and real servers.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on stops; helpers here are test code too"
+)]
+
+mod calls;
+mod client;
+mod conformance;
+mod conformant;
+mod conformant_tasks;
+mod docs;
+mod held;
+mod hostile;
+mod others;
+mod peer;
+mod programs;
+mod world;

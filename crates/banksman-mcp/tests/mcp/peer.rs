@@ -1,0 +1,173 @@
+//! A server that a test can look into: it notes every byte that reaches it.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, Response, StatusCode};
+use axum::response::IntoResponse;
+use axum::routing::any;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// The calls that ran, as they were sent.
+    pub(crate) calls: Mutex<Vec<String>>,
+    /// Everything that came.
+    pub(crate) bodies: Mutex<Vec<String>>,
+    pub(crate) headers: Mutex<Vec<HeaderMap>>,
+    /// The definition of `echo`, which a test may change.
+    pub(crate) description: Mutex<String>,
+}
+
+pub(crate) struct Peer {
+    pub(crate) address: SocketAddr,
+    pub(crate) seen: Arc<Seen>,
+}
+
+impl Peer {
+    pub(crate) async fn start() -> Self {
+        let seen = Arc::new(Seen::default());
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().route("/mcp", any(answer)).with_state(Arc::clone(&seen));
+        tokio::spawn(async move { axum::serve(listener, app).await.unwrap() });
+        Self { address, seen }
+    }
+
+    pub(crate) fn config(&self) -> String {
+        format!(
+            "version: 1\nupstreams:\n  peer: {{url: 'http://{}/mcp', bearer: upstream-secret, idempotent: [send_twice]}}\n",
+            self.address
+        )
+    }
+
+    pub(crate) fn calls(&self) -> Vec<String> {
+        self.seen.calls.lock().unwrap().clone()
+    }
+}
+
+async fn answer(
+    State(seen): State<Arc<Seen>>,
+    method: Method,
+    headers: HeaderMap,
+    body: Bytes,
+) -> Response<Body> {
+    seen.headers.lock().unwrap().push(headers.clone());
+    seen.bodies.lock().unwrap().push(String::from_utf8_lossy(&body).into_owned());
+    if method == Method::GET {
+        return StatusCode::METHOD_NOT_ALLOWED.into_response();
+    }
+    if method == Method::DELETE {
+        return StatusCode::OK.into_response();
+    }
+    let message: Value = serde_json::from_slice(&body).unwrap();
+    let Some(id) = message.get("id").filter(|_| message.get("method").is_some()) else {
+        return StatusCode::ACCEPTED.into_response();
+    };
+    let two = message["params"]["_meta"].get("io.modelcontextprotocol/protocolVersion").is_some();
+    let reply = |mut result: Value| {
+        if two && result.get("resultType").is_none() {
+            result["resultType"] = json!("complete");
+        }
+        if two && (result.get("tools").is_some() || result.get("supportedVersions").is_some()) {
+            result["ttlMs"] = json!(0);
+            result["cacheScope"] = json!("private");
+        }
+        json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string()
+    };
+    let said = |text: &str| reply(json!({"content": [{"type": "text", "text": text}]}));
+    let json_of = |text: String| ([("content-type", "application/json")], text).into_response();
+    let params = &message["params"];
+    match message["method"].as_str().unwrap() {
+        "initialize" => {
+            let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "peer", "version": "1"}});
+            let session = [("content-type", "application/json"), ("mcp-session-id", "peer-session")];
+            (session, reply(result)).into_response()
+        }
+        "server/discover" if two => {
+            json_of(reply(json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})))
+        }
+        "tools/list" => {
+            let description = seen.description.lock().unwrap().clone();
+            json_of(reply(json!({"tools": [
+                {"name": "echo", "description": description, "inputSchema": {"type": "object"}},
+                {"name": "send", "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}},
+            ]})))
+        }
+        "tools/call" => {
+            let text = String::from_utf8(body.to_vec()).unwrap();
+            seen.calls.lock().unwrap().push(text);
+            match params["name"].as_str().unwrap() {
+                "fail" => json_of(reply(
+                    json!({"content": [{"type": "text", "text": "no such thing"}], "isError": true}),
+                )),
+                "garbage" => json_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{".to_owned()),
+                "giant" => json_of(format!(
+                    "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"x\":\"{}\"}}}}",
+                    "x".repeat(40 << 20)
+                )),
+                // Runs, and never says so.
+                "send_stuck" | "send_twice" => std::future::pending().await,
+                "slow" => {
+                    tokio::time::sleep(Duration::from_millis(300)).await;
+                    json_of(said("slow"))
+                }
+                "vanish" => {
+                    // The head of an answer, and then nothing more.
+                    let stream = futures_stream(vec![Err(std::io::Error::other("gone"))]);
+                    Response::builder().header("content-type", "application/json").body(stream).unwrap()
+                }
+                "progress" | "send_progress" => {
+                    let token = &params["_meta"]["progressToken"];
+                    let note = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": 1}});
+                    let events = vec![
+                        Ok(Bytes::from(format!("id: 7\ndata: {note}\n\n"))),
+                        Ok(Bytes::from(format!("id: 8\ndata: {}\n\n", said("done")))),
+                    ];
+                    let builder = Response::builder().header("content-type", "text/event-stream");
+                    builder.body(futures_stream(events)).unwrap()
+                }
+                "ask" | "send_ask" => {
+                    if params["inputResponses"].is_null() {
+                        json_of(reply(
+                            json!({"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}, "requestState": "peer-state"}),
+                        ))
+                    } else {
+                        assert_eq!(params["requestState"], "peer-state");
+                        json_of(reply(
+                            json!({"content": [{"type": "text", "text": "asked"}], "resultType": "complete"}),
+                        ))
+                    }
+                }
+                _ => json_of(said(&format!("ran with {}", params["arguments"]))),
+            }
+        }
+        _ => json_of(
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}})
+                .to_string(),
+        ),
+    }
+}
+
+fn futures_stream(frames: Vec<Result<Bytes, std::io::Error>>) -> Body {
+    Body::new(http_body_util::StreamBody::new(Frames(frames.into_iter().map(Some).collect())))
+}
+
+struct Frames(Vec<Option<Result<Bytes, std::io::Error>>>);
+
+impl futures_util::Stream for Frames {
+    type Item = Result<http_body::Frame<Bytes>, std::io::Error>;
+
+    fn poll_next(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Self::Item>> {
+        let next = if self.0.is_empty() { None } else { self.0.remove(0) };
+        std::task::Poll::Ready(next.map(|next| next.map(http_body::Frame::data)))
+    }
+}

@@ -1,0 +1,183 @@
+//! Servers that are programs, and several servers behind one endpoint.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use banksman_core::Status;
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::calls::text;
+use crate::peer::Peer;
+use crate::world::World;
+
+/// The program beside this one that `cargo` has built with it.
+pub(crate) fn program() -> PathBuf {
+    let here = std::env::current_exe().unwrap();
+    here.parent().unwrap().parent().unwrap().join("examples/stdio_peer")
+}
+
+fn config() -> String {
+    format!(
+        "version: 1\nupstreams:\n  prog: {{command: ['{}'], env: {{PEER_SECRET: hidden}}}}\n",
+        program().display()
+    )
+}
+
+fn both(peer: &Peer) -> String {
+    format!("{}  prog: {{command: ['{}']}}\n", peer.config(), program().display())
+}
+
+#[tokio::test]
+async fn each_session_has_a_program_of_its_own() {
+    let world = World::start(&config()).await;
+    let (mut one, mut two) = (world.client("/mcp"), world.client("/mcp"));
+    let said = one.initialize("test", json!({})).await;
+    assert_eq!(said["result"]["serverInfo"]["name"], "stdio-peer");
+    two.initialize("test", json!({})).await;
+    let first = text(&one.call(1, "pid", json!({})).await).to_owned();
+    assert_ne!(first, text(&two.call(1, "pid", json!({})).await));
+    assert_eq!(text(&one.call(2, "pid", json!({})).await), first);
+    assert_eq!(text(&one.call(3, "env", json!({})).await), "hidden");
+    // A message over several lines is one line for the program.
+    let pretty = serde_json::to_string_pretty(&crate::client::call(4, "echo", json!({"a": "b\nc"}))).unwrap();
+    let answer = one.send(Method::POST, pretty).await.last().await;
+    assert_eq!(text(&answer), r#"{"a":"b\nc"}"#);
+}
+
+#[tokio::test]
+async fn a_program_that_dies_is_started_again_and_the_call_it_died_of_is_not_repeated() {
+    let world = World::start(&config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    let first = text(&client.call(1, "pid", json!({})).await).to_owned();
+    let lost = client.call(2, "die", json!({})).await;
+    assert!(text(&lost).starts_with("UNKNOWN"), "{lost}");
+    assert_eq!(world.count(Status::Executing).await, 1, "until its lease ends");
+    let second = text(&client.call(3, "pid", json!({})).await).to_owned();
+    assert_ne!(first, second);
+}
+
+#[tokio::test]
+async fn what_a_program_asks_and_says_reaches_its_client() {
+    let world = World::start(&config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({"roots": {}})).await;
+    let mut answer = client.start(1, "ask", json!({})).await;
+    let asked = answer.next().await.unwrap();
+    assert_eq!(asked["method"], "roots/list");
+    let roots = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": ["here"]}});
+    assert_eq!(client.post(&roots).await.status, 202);
+    assert_eq!(text(&answer.last().await), r#"roots: ["here"]"#);
+    let talk = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {
+        "name": "talk", "arguments": {}, "_meta": {"progressToken": 5}}});
+    let mut answer = client.post(&talk).await;
+    assert_eq!(answer.next().await.unwrap()["params"]["progressToken"], 5);
+    assert_eq!(text(&answer.last().await), "talked");
+    client.call(3, "change", json!({})).await;
+    let mut listening = client.send(Method::GET, "").await;
+    assert_eq!(listening.next().await.unwrap()["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn a_held_call_to_a_program_runs_in_its_own_session() {
+    let world = World::start(&config()).await;
+    let mut client = world.client("/mcp/prog");
+    client.initialize("test", json!({})).await;
+    let answer = client.start(1, "send", json!({"to": "ada"})).await;
+    world.approve().await;
+    assert_eq!(text(&answer.last().await), r#"{"to":"ada"}"#);
+}
+
+#[tokio::test]
+async fn a_session_with_a_program_survives_a_restart() {
+    let world = World::start(&config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    client.call(1, "pid", json!({})).await;
+    let world = world.restart().await;
+    assert_eq!(text(&client.call(2, "echo", json!({"a": 1})).await), r#"{"a":1}"#);
+    assert_eq!(client.send(Method::DELETE, "").await.status, 204);
+    assert_eq!(client.start(3, "echo", json!({})).await.status, 404);
+    drop(world);
+}
+
+#[tokio::test]
+async fn nobody_uses_the_session_of_another() {
+    let world = World::start(&config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    let mut thief = world.other_client("/mcp");
+    thief.session = client.session.clone();
+    assert_eq!(thief.start(1, "echo", json!({})).await.status, 404);
+    assert_eq!(thief.send(Method::GET, "").await.status, 404);
+    assert_eq!(thief.send(Method::DELETE, "").await.status, 404);
+    // At another endpoint it is no session either.
+    let mut elsewhere = world.client("/mcp/prog");
+    elsewhere.session = client.session.clone();
+    assert_eq!(elsewhere.start(1, "echo", json!({})).await.status, 404);
+    assert_eq!(text(&client.call(2, "echo", json!({})).await), "{}");
+}
+
+#[tokio::test]
+async fn a_client_of_era_two_speaks_to_a_program_of_era_one() {
+    let world = World::start(&config()).await;
+    let client = world.client("/mcp");
+    let discovered = client.ask_two(1, "server/discover", json!({}), json!({})).await.last().await;
+    assert_eq!(discovered["result"]["supportedVersions"], json!(["2026-07-28"]), "{discovered}");
+    let list = client.ask_two(2, "tools/list", json!({}), json!({})).await.last().await;
+    assert_eq!(list["result"]["ttlMs"], 0, "{list}");
+    assert_eq!(list["result"]["tools"][0]["name"], "echo");
+    let call = json!({"name": "echo", "arguments": {"n": 1}});
+    let done = client.ask_two(3, "tools/call", call, json!({})).await.last().await;
+    assert_eq!(text(&done), r#"{"n":1}"#);
+    assert_eq!(done["result"]["resultType"], "complete");
+}
+
+#[tokio::test]
+async fn several_servers_are_one_with_their_tools_told_apart() {
+    let peer = Peer::start().await;
+    let world = World::start(&both(&peer)).await;
+    let mut client = world.client("/mcp");
+    let said = client.initialize("test", json!({})).await;
+    assert_eq!(said["result"]["serverInfo"]["name"], "banksman");
+    let list = client.post(&json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})).await.last().await;
+    let names: Vec<&str> = list["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|tool| tool["name"].as_str().unwrap())
+        .collect();
+    assert_eq!(&names[..4], ["peer__echo", "peer__send", "prog__echo", "prog__pid"]);
+    assert_eq!(*names.last().unwrap(), "banksman_wait");
+    assert_eq!(text(&client.call(2, "peer__echo", json!({"a": 1})).await), r#"ran with {"a":1}"#);
+    assert_eq!(text(&client.call(3, "prog__echo", json!({"a": 1})).await), r#"{"a":1}"#);
+    let sent: Value = serde_json::from_str(&peer.calls()[0]).unwrap();
+    assert_eq!(sent["params"]["name"], "echo", "its own name");
+    for unknown in ["echo", "nobody__echo", "__echo"] {
+        assert_eq!(client.call(4, unknown, json!({})).await["error"]["code"], -32602, "{unknown}");
+    }
+    // Blocked is blocked under any name, and the same tool of two servers is two actions.
+    assert!(text(&client.call(5, "peer__wipe", json!({})).await).starts_with("BLOCKED"));
+    let one = client.start(6, "peer__send", json!({})).await;
+    let first = world.pending().await;
+    let two = client.start(7, "prog__send", json!({})).await;
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_eq!(world.count(Status::Pending).await, 2);
+    world.decide(&first, banksman_core::Decision::Approve, Default::default()).await;
+    assert_eq!(text(&one.last().await), "ran with {}");
+    assert_eq!(peer.calls().len(), 2);
+    world.approve().await;
+    assert_eq!(text(&two.last().await), "{}");
+    // What a server asks finds back to it.
+    let mut asking = client.start(8, "prog__ask", json!({})).await;
+    let asked = asking.next().await.unwrap();
+    assert_eq!(asked["id"], "prog__0");
+    let roots = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}});
+    assert_eq!(client.post(&roots).await.status, 202);
+    assert_eq!(text(&asking.last().await), "roots: []");
+    // A name that two servers could mean is found by its own path, too.
+    let mut alone = world.client("/mcp/prog");
+    alone.initialize("test", json!({})).await;
+    assert_eq!(text(&alone.call(9, "echo", json!({})).await), "{}");
+}

@@ -1,0 +1,233 @@
+//! `banksman mcp -- CMD`: a program before an MCP server's program. `mcp scan` and `mcp accept` look after tools.
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, Write as _};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use banksman_client::{Client, ClientError, Proposal};
+use banksman_core::json::CanonicalJson;
+use banksman_core::wire::{ActionView, ClaimBody, ClaimView, OutcomeBody};
+use banksman_core::{Action, ActionId, Digest, Kind, Risk};
+use banksman_engine::Judge as _;
+use banksman_mcp::{Gate, GateError, Proxy, ScannedTool, accept, scan};
+use banksman_policy::{DEFAULT_POLICY, Policy};
+use tokio::sync::mpsc;
+
+use crate::context::Context;
+use crate::exit::{Exit, stop};
+use crate::folder::Folder;
+use crate::span::parse_span;
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
+    /// What the server is called in policies and for reviewers [default: the command's name]
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// How long a held call stays open before the client is told to come back
+    #[arg(long, value_name = "SPAN", default_value = "45s", value_parser = parse_span)]
+    window: Duration,
+    /// The server's program and its arguments, behind `--`
+    #[arg(last = true, value_name = "CMD")]
+    command: Vec<String>,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Write a policy to start from, by the tools that a server has; no tool is called
+    Scan {
+        /// The server's program and its arguments, behind `--`
+        #[arg(last = true, value_name = "CMD", required = true)]
+        command: Vec<String>,
+    },
+    /// Accept what a server says of its tools now, after it changed them
+    Accept {
+        /// The server's name in mcp.yaml
+        server: String,
+        /// One tool; all of the server's, if left out
+        tool: Option<String>,
+    },
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
+    match &args.what {
+        Some(What::Scan { command }) => write_policy(command, context),
+        Some(What::Accept { server, tool }) => accept_tools(server, tool.as_deref(), context),
+        None if args.command.is_empty() => {
+            Err(stop(Exit::Usage, "which server? For example: banksman mcp -- npx -y some-mcp-server"))
+        }
+        None => stand_before(args, context),
+    }
+}
+
+/// Asks a server over its API; each question has a thread to wait in.
+struct Remote(Arc<Client>);
+
+impl Remote {
+    async fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&Client) -> Result<T, ClientError> + Send + 'static,
+    ) -> Result<T, GateError> {
+        let client = Arc::clone(&self.0);
+        let answer = tokio::task::spawn_blocking(move || question(&client)).await;
+        match answer {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(ClientError::Problem(problem))) => Err(GateError::Refused(problem.detail)),
+            Ok(Err(error)) => Err(GateError::Unavailable(error.to_string())),
+            Err(error) => Err(GateError::Unavailable(error.to_string())),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Gate for Remote {
+    async fn propose(&self, body: String) -> Result<ActionView, GateError> {
+        self.ask(move |client| client.propose(&Proposal::new(&body))).await
+    }
+
+    async fn wait(&self, id: ActionId, seconds: u64) -> Result<ActionView, GateError> {
+        self.ask(move |client| client.await_action(id, seconds)).await
+    }
+
+    async fn claim(&self, id: ActionId, digest: Digest) -> Result<ClaimView, GateError> {
+        self.ask(move |client| client.claim(id, &ClaimBody { digest, preconditions: None })).await
+    }
+
+    async fn report(&self, id: ActionId, outcome: OutcomeBody) -> Result<(), GateError> {
+        self.ask(move |client| client.outcome(id, &outcome).map(drop)).await
+    }
+}
+
+fn stand_before(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
+    let gate = Remote(Arc::new(context.client()?));
+    let called = args.command.first().map(|word| word.rsplit('/').next().unwrap_or(word).to_owned());
+    let name = args.name.clone().or(called).unwrap_or_default();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (to_client, mut messages) = mpsc::channel::<String>(64);
+        let proxy = Proxy::start(gate, &name, &args.command, args.window, to_client)
+            .map_err(|problem| stop(Exit::Failure, problem))?;
+        let (lines, mut received) = mpsc::channel::<String>(64);
+        // A thread that may stay behind in a read: nothing can wake it, and the end of the program ends it too.
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines() {
+                let Ok(line) = line else { return };
+                if lines.blocking_send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut looks = tokio::time::interval(Duration::from_millis(500));
+        loop {
+            tokio::select! {
+                line = received.recv() => match line {
+                    Some(line) => proxy.take(line).await,
+                    // The client is gone, and so is the program's use.
+                    None => return Ok(Exit::Done.into()),
+                },
+                Some(message) = messages.recv() => {
+                    let mut out = std::io::stdout().lock();
+                    let written = writeln!(out, "{message}").and_then(|()| out.flush());
+                    written.context("the client does not listen any more")?;
+                }
+                _ = looks.tick() => {
+                    if proxy.is_over() && messages.is_empty() {
+                        return Err(stop(Exit::Failure, "the server's program has ended"));
+                    }
+                }
+            }
+        }
+    })
+}
+
+fn write_policy(command: &[String], context: &Context) -> anyhow::Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let tools = runtime
+        .block_on(scan(command.to_vec()))
+        .map_err(|problem| stop(Exit::Failure, format!("the server's tools cannot be listed: {problem}")))?;
+    context.print(&starting_policy(&tools)?)?;
+    Ok(Exit::Done.into())
+}
+
+/// A policy with a line for each tool. What its name and its server give away decides the proposal; a person decides.
+fn starting_policy(tools: &[ScannedTool]) -> anyhow::Result<String> {
+    let judge = Policy::parse("the default policy", DEFAULT_POLICY)?;
+    let mut text = String::from(
+        "# A policy to start from. Read each line: servers describe their tools as they like.\n\
+         # What is not named here is held.\nversion: 1\ntools:\n",
+    );
+    for tool in tools {
+        let mut action = Action::bare(tool.name.clone(), Kind::Tool, CanonicalJson::parse(b"{}")?);
+        action.annotations = Some(tool.annotations);
+        let level = judge.assess(&action).level;
+        let hints = tool.annotations;
+        let (risk, tier, why) = match (hints.destructive_hint, hints.read_only_hint) {
+            (Some(true), _) => {
+                (level.max(Risk::High), "approve", "its server says that it may destroy something")
+            }
+            (_, Some(true)) if level <= Risk::Low => {
+                (Risk::Low, "auto", "its server says that it only reads")
+            }
+            (_, _) if level >= Risk::High => (level, "approve", "its name says that it is dangerous"),
+            (_, _) => (level.max(Risk::Medium), "approve", "nothing says that it is harmless"),
+        };
+        writeln!(text, "  {}: {{risk: {risk}, tier: {tier}}}  # {why}", plain(&tool.name))?;
+    }
+    Ok(text)
+}
+
+/// A name in YAML in which nothing is left that a terminal, or an eye, could take for something else.
+fn plain(name: &str) -> String {
+    let mut text = String::from("\"");
+    for c in name.chars() {
+        match c {
+            '"' | '\\' => text.extend(['\\', c]),
+            ' '..='~' => text.push(c),
+            c => {
+                let _ = write!(text, "\\U{:08X}", u32::from(c));
+            }
+        }
+    }
+    text.push('"');
+    text
+}
+
+fn accept_tools(server: &str, tool: Option<&str>, context: &Context) -> anyhow::Result<ExitCode> {
+    let folder = Folder::open_or_create(&context.globals.data)?;
+    let count = accept(&folder.tool_pins(), server, tool)
+        .map_err(|problem| stop(Exit::Failure, format!("the tools cannot be accepted: {problem}")))?;
+    context.print(&format!("{count} forgotten; what the server says next is what counts\n"))?;
+    Ok(Exit::Done.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use banksman_core::Annotations;
+
+    use super::*;
+
+    #[test]
+    fn a_scanned_policy_loads_whatever_tools_are_called() {
+        let tool = |name: &str, read_only: Option<bool>| ScannedTool {
+            name: name.into(),
+            description: None,
+            annotations: Annotations { read_only_hint: read_only, ..Annotations::default() },
+        };
+        let tools = [
+            tool("list_files", Some(true)),
+            tool("delete_everything", Some(true)),
+            tool("x", None),
+            tool("evil\": {tier: auto}\n\u{1b}[2J\u{202e}", None),
+        ];
+        let text = starting_policy(&tools).unwrap();
+        assert!(text.is_ascii());
+        Policy::parse("scanned.yaml", &text).unwrap();
+        assert!(text.contains("\"list_files\": {risk: low, tier: auto}"), "{text}");
+        assert!(text.contains("\"delete_everything\": {risk: medium, tier: approve}"), "{text}");
+    }
+}

@@ -1,0 +1,137 @@
+//! `banksman mcp`: before a program that a client starts, and `serve --mcp` before servers.
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+
+use banksman_core::wire::DecisionRequest;
+use banksman_core::{Decision, Status};
+use serde_json::{Value, json};
+
+use crate::help::{stderr, stdout};
+use crate::installation::{Installation, program, said};
+
+/// An MCP server in a few lines of shell: it answers with the id that it was asked with.
+const SERVER: &str = r#"
+while IFS= read -r line; do
+  id=$(printf '%s' "$line" | sed -n 's/.*"id": *\("[^"]*"\|[0-9]*\).*/\1/p')
+  case "$line" in
+    *'"initialize"'*) echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"sh","version":"1"}}}';;
+    *'"tools/list"'*) echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"tools":[{"name":"list_files","annotations":{"readOnlyHint":true}},{"name":"delete_all"}]}}';;
+    *'"tools/call"'*) echo "$line" >> "$0"; echo '{"jsonrpc":"2.0","id":'"$id"',"result":{"content":[{"type":"text","text":"ran"}]}}';;
+  esac
+done
+"#;
+
+const POLICY: &str = "version: 1\ntools:\n  list_files: {risk: low, tier: auto}\n  delete_all: {risk: high, tier: approve}\n  wipe: {risk: critical, tier: block}\n";
+
+/// A client that started `banksman mcp`.
+struct Session {
+    child: Child,
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+}
+
+impl Session {
+    fn start(url: &str, token: &str, log: &str, window: &str) -> Self {
+        let mut command = program();
+        command.env("BANKSMAN_URL", url).env("BANKSMAN_TOKEN", token);
+        command.args(["mcp", "--name", "files", "--window", window, "--", "sh", "-c", SERVER, log]);
+        let mut child =
+            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let input = child.stdin.take().unwrap();
+        let output = BufReader::new(child.stdout.take().unwrap());
+        Self { child, input, output }
+    }
+
+    fn send(&mut self, message: &Value) {
+        writeln!(self.input, "{message}").unwrap();
+    }
+
+    fn next(&mut self) -> Value {
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
+    }
+
+    fn call(&mut self, id: u64, tool: &str, args: Value) -> Value {
+        self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": args}}));
+        self.next()
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn text(answer: &Value) -> &str {
+    answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
+}
+
+#[test]
+fn a_program_before_the_program_lets_through_holds_and_blocks() {
+    let installation = Installation::new();
+    let policy = installation.policy(POLICY);
+    let server = installation.serve_with(&["--policy", policy.to_str().unwrap()]);
+    let log = installation.data().join("calls");
+    let calls = || std::fs::read_to_string(&log).unwrap_or_default().lines().count();
+    let mut session = Session::start(server.url(), &server.first().agent_token, log.to_str().unwrap(), "1s");
+    session.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}));
+    assert_eq!(session.next()["result"]["serverInfo"]["name"], "sh");
+    session.send(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"}));
+    let listed = session.next();
+    assert_eq!(listed["result"]["tools"].as_array().unwrap().last().unwrap()["name"], "banksman_wait");
+    assert_eq!(text(&session.call(3, "list_files", json!({}))), "ran");
+    assert_eq!(calls(), 1);
+    let blocked = session.call(4, "wipe", json!({}));
+    assert!(text(&blocked).starts_with("NOT EXECUTED") && blocked["result"]["isError"] == true, "{blocked}");
+    let held = session.call(5, "delete_all", json!({"path": "/"}));
+    assert!(text(&held).starts_with("PENDING, NOT EXECUTED"), "{held}");
+    assert_eq!(calls(), 1);
+
+    let reviewer = server.client(&server.first().reviewer_token);
+    let waiting = reviewer.actions(&Default::default()).unwrap().items;
+    let action = waiting.iter().find(|action| action.status == Status::Pending).unwrap();
+    assert_eq!(action.context.server.as_deref(), Some("files"));
+    let approval = DecisionRequest {
+        decision: Decision::Approve,
+        version: action.version,
+        digest: action.digest,
+        reason: None,
+        args: None,
+        message: None,
+        remember: None,
+    };
+    reviewer.decide(action.id, &approval).unwrap();
+    let done = session.call(6, "banksman_wait", json!({"id": action.id}));
+    assert_eq!(text(&done), "ran", "{done}");
+    assert_eq!(calls(), 2, "once");
+    assert_eq!(reviewer.action(action.id).unwrap().status, Status::Succeeded);
+}
+
+#[test]
+fn a_servers_tools_become_a_policy_to_start_from() {
+    let output = program().args(["mcp", "scan", "--", "sh", "-c", SERVER]).output().unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let text = stdout(&output);
+    assert!(text.contains("\"list_files\": {risk: low, tier: auto}"), "{text}");
+    assert!(text.contains("\"delete_all\": {risk: medium, tier: approve}"), "{text}");
+    let installation = Installation::new();
+    let policy = installation.policy(&text);
+    let checked = program().args(["policy", "check", "--policy"]).arg(policy).output().unwrap();
+    assert!(checked.status.success(), "{}", said(&checked));
+    let output = program().args(["mcp", "scan", "--", "/no/such/program"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+}
+
+#[test]
+fn servers_that_cannot_be_used_stop_the_start_and_say_where() {
+    let installation = Installation::new();
+    let path = installation.data().with_file_name("mcp.yaml");
+    std::fs::write(&path, "version: 1\nupstreams:\n  a: {url: nowhere}\n").unwrap();
+    let output = installation.serve_in_vain(&["--mcp", path.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    assert!(stderr(&output).contains("mcp.yaml:3:12: expected an http or https URL"), "{}", stderr(&output));
+}
