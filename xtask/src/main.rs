@@ -1,6 +1,7 @@
 //! `cargo xtask CHORE`: everything that is done to this repository rather than with it.
 
 mod bench;
+mod browser;
 mod check;
 mod packages;
 mod postgres;
@@ -16,6 +17,7 @@ cargo xtask CHORE
 
   test                    run every test, installing or starting what they need
   postgres COMMAND...     run a command beside a temporary PostgreSQL, such as `cargo nextest run -p banksman-store`
+  browser [ARGUMENTS]     the review console in a real Chromium; pictures of every page are kept
   torture [OPTIONS]       break nodes, database and the lines between them under load, and check every answer
       --minutes N         for how long (default 10)
       --nodes K           how many nodes (default 3)
@@ -64,6 +66,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["test", rest @ ..] => test::run(rest),
         ["postgres", command @ ..] => postgres::run(command),
+        ["browser", rest @ ..] => browser::run(rest),
         ["torture", rest @ ..] => torture::run(rest),
         ["check"] => check::run(),
         ["bench", "risk", rest @ ..] => test::cargo(

@@ -36,7 +36,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-store", &["banksman-core", "banksman-wal"]),
     ("banksman-engine", &["banksman-core", "banksman-policy", "banksman-store"]),
     ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
-    ("banksman-http", &["banksman-core", "banksman-store", "banksman-engine", "banksman-mcp"]),
+    ("banksman-web", &["banksman-core"]),
+    (
+        "banksman-http",
+        &["banksman-core", "banksman-store", "banksman-engine", "banksman-mcp", "banksman-web"],
+    ),
     ("banksman-client", &["banksman-core"]),
     ("banksman-faults", &[]),
     (
@@ -55,7 +59,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy"];
+const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy", "banksman-web"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

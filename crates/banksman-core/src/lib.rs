@@ -36,6 +36,7 @@ mod batch;
 
 pub mod audit;
 pub mod redact;
+pub mod visible;
 pub mod wire;
 
 pub use action::{Action, ActionError, Annotations, Estimate, Kind, Severity};

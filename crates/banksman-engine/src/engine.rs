@@ -102,7 +102,7 @@ impl Engine {
         self.signer.derived_key(purpose)
     }
 
-    /// The time, as the engine sees it.
+    /// The time by this engine's clock, which is the one that deadlines are held against.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()

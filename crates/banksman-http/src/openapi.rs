@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::http::Method;
 use banksman_core::wire::Problem;
-use banksman_core::{ActionId, BatchId, FreezeId, GrantId};
+use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId};
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, Type};
@@ -244,10 +244,10 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
                 .schema(Some(id_schema(path))),
         );
     }
-    if path.contains("{upstream}") {
+    for name in ["upstream", "name"].into_iter().filter(|name| path.contains(&format!("{{{name}}}"))) {
         described = described.parameter(
             ParameterBuilder::new()
-                .name("upstream")
+                .name(name)
                 .parameter_in(ParameterIn::Path)
                 .required(Required::True)
                 .schema(Some(Object::with_type(Type::String))),
@@ -286,11 +286,13 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
 
 /// The one spelling of the ids that a path names.
 fn id_schema(path: &str) -> ObjectBuilder {
-    let prefix = match path.split('/').nth(2) {
-        Some("batches") => BatchId::PREFIX,
-        Some("grants") => GrantId::PREFIX,
-        Some("freezes") => FreezeId::PREFIX,
-        _ => ActionId::PREFIX,
+    let named = |part: &str| path.split('/').any(|other| other == part);
+    let prefix = match () {
+        () if named("batches") => BatchId::PREFIX,
+        () if named("grants") => GrantId::PREFIX,
+        () if named("freezes") => FreezeId::PREFIX,
+        () if named("delegations") => DelegationId::PREFIX,
+        () => ActionId::PREFIX,
     };
     let pattern = format!("^{prefix}[0-7][0-9A-HJKMNP-TV-Z]{{25}}$");
     ObjectBuilder::new().schema_type(Type::String).pattern(Some(pattern))

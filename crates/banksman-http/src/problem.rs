@@ -1,5 +1,7 @@
 //! Every error, as a problem document (RFC 9457) with a stable code. This is the one place that maps them.
 
+use std::sync::Arc;
+
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
@@ -196,6 +198,8 @@ impl IntoResponse for ProblemError {
     fn into_response(self) -> Response {
         let body = serde_json::to_vec(&self.problem).unwrap_or_default();
         let mut response = (self.code.status(), body).into_response();
+        // For pages, which say the same to a person.
+        response.extensions_mut().insert(Arc::<Problem>::from(self.problem));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         match self.code {

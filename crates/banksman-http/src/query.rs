@@ -100,6 +100,22 @@ impl ActionsParams {
 }
 
 impl AuditParams {
+    /// What was typed into the form of the audit page, to be shown there again.
+    pub(crate) fn as_typed(&self) -> banksman_web::AuditFilter {
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        banksman_web::AuditFilter {
+            kind: text(&self.r#type),
+            decision: text(&self.decision),
+            risk: text(&self.risk),
+            tool: text(&self.tool),
+            agent: text(&self.agent),
+            reviewer: text(&self.reviewer),
+            action: text(&self.action),
+            since: text(&self.since),
+            until: text(&self.until),
+        }
+    }
+
     pub(crate) fn into_query(self) -> Result<EventQuery, ProblemError> {
         let text = |text: Option<String>| text.filter(|text| !text.is_empty());
         Ok(EventQuery {

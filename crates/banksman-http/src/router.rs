@@ -2,6 +2,8 @@
 
 // Long because it is a list: whoever reviews who may do what reads one file.
 
+mod console;
+
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
@@ -16,7 +18,7 @@ use banksman_core::{Action, Decision, Risk, Status, Tier};
 use crate::openapi::{Operation, Parameter};
 use crate::problem::{Code, ProblemError};
 use crate::routes::{actions, audit, batches, decisions, events, hitl, house, mcp, meta, metrics, policy};
-use crate::{Access, App, console};
+use crate::{Access, App};
 
 /// A route and everything that is said about it.
 pub(crate) struct Route {
@@ -600,64 +602,10 @@ pub(crate) fn routes() -> Vec<Route> {
                 .answers_with(403, "It did not run, and why", "application/json")
                 .fails(&[Code::NotFound]),
         ),
-        route(
-            GET,
-            "/",
-            Public,
-            console::home,
-            Operation::new("home", "What waits, for a signed-in browser; how to sign in, for others")
-                .answers_with(200, "A page", "text/html"),
-        ),
-        route(
-            GET,
-            "/sign-in",
-            Public,
-            console::sign_in_page,
-            Operation::new("signInPage", "Asks for a click, because mail scanners follow links")
-                .with(Parameter::query("code", "the one-time code of a sign-in link"))
-                .answers_with(200, "A page", "text/html"),
-        ),
-        route(
-            POST,
-            "/sign-in",
-            Public,
-            console::sign_in,
-            Operation::new("signIn", "Turns a one-time code into a session")
-                .takes_form::<console::SignInCode>()
-                .answers_nothing(303, "Signed in")
-                .answers_with(403, "The code does not work any more", "text/html"),
-        ),
-        route(
-            POST,
-            "/sign-out",
-            Access::Session,
-            console::sign_out,
-            Operation::new("signOut", "Ends the session")
-                .takes_form::<console::SignOut>()
-                .answers_nothing(303, "Signed out"),
-        ),
-        route(
-            POST,
-            "/decide",
-            Access::Session,
-            console::decide,
-            Operation::new("decideFromPage", "The buttons of the page")
-                .takes_form::<console::Decided>()
-                .answers_nothing(303, "Decided")
-                .answers_with(409, "Not decided, and why", "text/html"),
-        ),
-        route(
-            GET,
-            "/console.css",
-            Public,
-            console::style,
-            Operation::new("style", "What the pages look like").answers_with(
-                200,
-                "A style sheet",
-                "text/css",
-            ),
-        ),
     ]
+    .into_iter()
+    .chain(console::routes())
+    .collect()
 }
 
 /// What every route of the gateway may answer: whatever the server behind it does.

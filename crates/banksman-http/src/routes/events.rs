@@ -25,7 +25,7 @@ use crate::problem::{Code, ProblemError};
 use crate::query::parsed;
 
 const PAGE: usize = 256;
-const KEEP_ALIVE: Duration = Duration::from_secs(15);
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -34,7 +34,7 @@ pub(crate) struct EventsParams {
 }
 
 /// Follows the log from a place in it, as far as the caller may see it.
-struct Follower {
+pub(crate) struct Follower {
     app: App,
     caller: Arc<Principal>,
     query: EventQuery,
@@ -44,7 +44,7 @@ struct Follower {
 }
 
 impl Follower {
-    fn new(app: App, caller: Arc<Principal>, since: Option<u64>) -> Self {
+    pub(crate) fn new(app: App, caller: Arc<Principal>, since: Option<u64>) -> Self {
         let newest = app.engine.newest_event();
         let after = since.unwrap_or_else(|| *newest.borrow());
         let mut query = EventQuery::following(after, PAGE);
@@ -56,7 +56,7 @@ impl Follower {
     }
 
     /// The next event; `None` when the server is stopping.
-    async fn next(&mut self) -> Result<Option<StoredEvent>, EngineError> {
+    pub(crate) async fn next(&mut self) -> Result<Option<StoredEvent>, EngineError> {
         loop {
             if let Some(event) = self.page.next() {
                 self.query.after = Some(event.seq);

@@ -11,13 +11,9 @@ use crate::server::{Server, id};
 
 /// A request for a route that is well-formed and names things that do not exist.
 fn request_for(route: &RouteInfo) -> Request {
-    let prefix = match route.path.split('/').nth(2) {
-        Some("batches") => "bat_",
-        Some("grants") => "grt_",
-        Some("freezes") => "frz_",
-        Some("delegations") => "dlg_",
-        _ => "act_",
-    };
+    let known = [("batches", "bat_"), ("grants", "grt_"), ("freezes", "frz_"), ("delegations", "dlg_")];
+    let prefix = known.iter().find(|(part, _)| route.path.split('/').any(|other| other == *part));
+    let prefix = prefix.map_or("act_", |(_, prefix)| prefix);
     let path = route.path.replace("{id}", &format!("{prefix}01J9ZKQ7V8Y3F5T2M6N4P0R1SB"));
     match route.method.as_str() {
         "POST" => Request::post(path, &json!({})),

@@ -1,0 +1,85 @@
+//! `/decide`, `/cancel`: the buttons.
+
+use std::collections::BTreeMap;
+
+use axum::extract::State;
+use banksman_core::json::CanonicalJson;
+use banksman_core::wire::DecisionRequest;
+use banksman_core::{ActionId, Decision, GrantMatch, Remember, Status};
+use banksman_web::{Notice, Said};
+
+use super::fields::{Fields, Signed, not_ours};
+use super::{Page, action, to};
+use crate::App;
+use crate::problem::ProblemError;
+
+pub(crate) async fn decide(State(app): State<App>, Signed { session, fields }: Signed) -> Page {
+    let id: ActionId = fields.parsed("id")?;
+    let decision: Decision = fields.parsed("decision")?;
+    let request = DecisionRequest {
+        decision,
+        version: fields.parsed("version")?,
+        digest: fields.parsed("digest")?,
+        reason: fields.written("reason"),
+        args: edited(&fields, decision)?,
+        message: fields.written("message").filter(|_| decision == Decision::Respond),
+        remember: remember(&fields, decision)?,
+    };
+    match app.engine.decide(&session.person, id, request).await {
+        Ok(case) => {
+            let said = match (decision, case.status()) {
+                (Decision::Respond, _) => Said::Responded,
+                (Decision::Deny, _) => Said::Denied,
+                (Decision::Approve | Decision::Modify, Status::Pending) => Said::Recorded,
+                (Decision::Approve | Decision::Modify, _) => Said::Approved,
+            };
+            Ok(to(&format!("/?said={}&about={id}", said.code())))
+        }
+        Err(error) => {
+            let (_, detail) = ProblemError::from(error).into_parts();
+            action::page(&app, &session, id, Some(Notice::Refused(detail))).await
+        }
+    }
+}
+
+pub(crate) async fn cancel(State(app): State<App>, Signed { session, fields }: Signed) -> Page {
+    let id: ActionId = fields.parsed("id")?;
+    match app.engine.cancel(&session.person, id, fields.written("reason")).await {
+        Ok(_) => Ok(to(&format!("/?said={}&about={id}", Said::Cancelled.code()))),
+        Err(error) => {
+            let (_, detail) = ProblemError::from(error).into_parts();
+            action::page(&app, &session, id, Some(Notice::Refused(detail))).await
+        }
+    }
+}
+
+/// The arguments that an edit showed, exactly.
+fn edited(fields: &Fields, decision: Decision) -> Result<Option<CanonicalJson>, ProblemError> {
+    if decision != Decision::Modify {
+        return Ok(None);
+    }
+    CanonicalJson::parse(fields.text("args")?.as_bytes()).map(Some).map_err(|_| not_ours())
+}
+
+/// What to remember, if the reviewer asked for it.
+fn remember(fields: &Fields, decision: Decision) -> Result<Option<Remember>, ProblemError> {
+    let matches = match fields.given("remember").filter(|_| decision == Decision::Approve) {
+        None | Some("") => return Ok(None),
+        Some("exact") => GrantMatch::Exact,
+        Some("args") => GrantMatch::Args,
+        Some("tool") => GrantMatch::Tool,
+        Some(_) => return Err(not_ours()),
+    };
+    let like = || fields.beginning("like:").filter(|(_, pattern)| !pattern.is_empty());
+    let args = match matches {
+        GrantMatch::Args => like().map(|(name, pattern)| (name.to_owned(), pattern.to_owned())).collect(),
+        GrantMatch::Exact | GrantMatch::Tool => BTreeMap::new(),
+    };
+    Ok(Some(Remember {
+        matches,
+        args,
+        all_sessions: fields.given("all_sessions").is_some(),
+        expires_in_seconds: fields.parsed("remember_for")?,
+        uses: None,
+    }))
+}

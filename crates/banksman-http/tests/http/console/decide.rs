@@ -1,0 +1,293 @@
+//! `/decide`, `/cancel`, `/actions/{id}/edit`, `/batches/{id}/decide`: the buttons.
+
+use serde_json::json;
+
+use super::{Browser, hidden};
+use crate::client::Request;
+use crate::server::{Server, id};
+
+#[tokio::test]
+async fn the_buttons_decide_about_what_the_page_showed() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({"to": "bob"})).await;
+    let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
+    assert_eq!(hidden(&page, "id"), id(&action));
+    assert_eq!(hidden(&page, "digest"), action["digest"].as_str().unwrap());
+    assert_eq!(hidden(&page, "version"), "1");
+    let answer = browser.decide(&server, &action, "approve").await;
+    let told = format!("/?said=approved&about={}", id(&action));
+    assert_eq!((answer.status, answer.header("location")), (303, Some(told.as_str())));
+    assert!(browser.open(&server, &told).await.text().contains("Approved: it may run once."));
+    let shown = server.show(&server.riley, &action).await;
+    assert_eq!(shown["status"], "authorised");
+    assert_eq!((&shown["votes"][0]["by"], &shown["votes"][0]["reason"]), (&json!("ada"), &json!("seen")));
+
+    let denied = server.propose("send_email", json!({"to": "eve"})).await;
+    assert_eq!(browser.decide(&server, &denied, "deny").await.status, 303);
+    assert_eq!(server.show(&server.riley, &denied).await["status"], "denied");
+}
+
+#[tokio::test]
+async fn a_page_that_is_out_of_date_decides_nothing() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("delete_customer", json!({"id": 1})).await;
+    let edit = json!({"decision": "modify", "args": {"id": 2}});
+    server.decide(&server.ann, &action, edit).await.ok(200);
+    let stale = browser.decide(&server, &action, "approve").await;
+    assert_eq!(stale.status, 409);
+    assert!(stale.text().contains("version 2"), "{}", stale.text());
+    let mut swapped = server.show(&server.riley, &action).await;
+    swapped["digest"] = action["digest"].clone();
+    assert_eq!(browser.decide(&server, &swapped, "approve").await.status, 409);
+    assert_eq!(server.show(&server.riley, &action).await["status"], "pending");
+}
+
+#[tokio::test]
+async fn a_form_that_is_not_from_this_session_is_refused() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let other = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({})).await;
+    for csrf in ["", "x", other.csrf.as_str()] {
+        let forged = Browser { cookie: browser.cookie.clone(), csrf: csrf.into() };
+        forged.decide(&server, &action, "approve").await.problem(403, "origin_not_allowed");
+        for path in ["/sign-out", "/cancel", "/grants", "/delegations", "/freezes", "/mode", "/mode/fallback"]
+        {
+            forged.form(&server, path, &[]).await.problem(403, "origin_not_allowed");
+        }
+    }
+    // A page of another origin does not even get that far.
+    let request = Request::form("/decide", &[("csrf", &browser.csrf)]).header("Cookie", &browser.cookie);
+    server.send(request.header("Origin", "http://evil.example")).await.problem(403, "origin_not_allowed");
+    assert_eq!(server.show(&server.riley, &action).await["status"], "pending");
+    assert!(browser.page(&server).await.text().contains("send_email"));
+}
+
+#[tokio::test]
+async fn a_form_that_is_none_of_ours_is_refused() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({})).await;
+    let digest = action["digest"].as_str().unwrap();
+    let csrf = browser.csrf.as_str();
+    for fields in [
+        vec![],
+        vec![("csrf", csrf)],
+        vec![
+            ("csrf", csrf),
+            ("id", id(&action)),
+            ("version", "one"),
+            ("digest", digest),
+            ("decision", "approve"),
+        ],
+        vec![("csrf", csrf), ("id", "x"), ("version", "1"), ("digest", digest), ("decision", "approve")],
+        vec![("csrf", csrf), ("id", id(&action)), ("version", "1"), ("digest", "x"), ("decision", "approve")],
+        vec![("csrf", csrf), ("id", id(&action)), ("version", "1"), ("digest", digest), ("decision", "yes")],
+    ] {
+        browser.submit(&server, "/decide", &fields).await.problem(422, "invalid_request");
+    }
+    let json = Request::post("/decide", &json!({"csrf": csrf})).header("Cookie", &browser.cookie);
+    server.send(json).await.problem(422, "invalid_request");
+    let long = "x".repeat(2_000_000);
+    browser.submit(&server, "/decide", &[("csrf", &long)]).await.problem(413, "body_too_large");
+    assert_eq!(server.show(&server.riley, &action).await["status"], "pending");
+}
+
+#[tokio::test]
+async fn a_reviewer_answers_with_words_for_the_agent() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({})).await;
+    let wordless =
+        browser.about(&server, "/decide", &action, &[("decision", "respond"), ("message", " ")]).await;
+    assert_eq!(wordless.status, 409);
+    let fields = [("decision", "respond"), ("message", "Use the template."), ("reason", "")];
+    assert_eq!(browser.about(&server, "/decide", &action, &fields).await.status, 303);
+    let shown = server.show(&server.riley, &action).await;
+    assert_eq!(
+        (&shown["status"], &shown["resolution"]["message"]),
+        (&json!("denied"), &json!("Use the template."))
+    );
+}
+
+#[tokio::test]
+async fn an_edit_is_shown_before_it_is_decided() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({"to": "bob", "copies": 2, "urgent": false})).await;
+    let path = format!("/actions/{}/edit", id(&action));
+    let form = browser.open(&server, &path).await.text();
+    for field in ["text:to", "number:copies", "json:urgent"] {
+        assert!(form.contains(&format!("name=\"{field}\"")), "{field} in {form}");
+    }
+    let fields = [("text:to", "ann\r\nand bob"), ("number:copies", "3"), ("json:urgent", "true")];
+    let shown = browser.about(&server, &path, &action, &fields).await;
+    assert_eq!(shown.status, 200);
+    let args = r#"{"copies":3,"to":"ann\nand bob","urgent":true}"#;
+    assert!(shown.text().contains("removed: "), "{}", shown.text());
+    assert_eq!(hidden(&shown.text(), "args").replace("&quot;", "\""), args);
+    assert_eq!(server.show(&server.riley, &action).await["version"], 1, "looking changes nothing");
+
+    let decided = browser.about(&server, "/decide", &action, &[("decision", "modify"), ("args", args)]).await;
+    assert_eq!(decided.status, 303, "{}", decided.text());
+    let now = server.show(&server.riley, &action).await;
+    assert_eq!((&now["status"], &now["version"]), (&json!("authorised"), &json!(2)));
+    assert_eq!(now["args"], json!({"to": "ann\nand bob", "copies": 3, "urgent": true}));
+}
+
+#[tokio::test]
+async fn an_edit_that_makes_no_sense_changes_nothing_and_says_why() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({"copies": 2})).await;
+    let path = format!("/actions/{}/edit", id(&action));
+    for (fields, why) in [
+        ([("number:copies", "many")], "copies"),
+        ([("raw", "{\"a\":1,\"a\":2}")], "Not done"),
+        ([("raw", "not json")], "Not done"),
+    ] {
+        let answer = browser.about(&server, &path, &action, &fields).await;
+        assert_eq!(answer.status, 409, "{fields:?}");
+        assert!(answer.text().contains(why), "{fields:?}: {}", answer.text());
+    }
+    for args in ["[]", "{\"copies\":2}"] {
+        let answer =
+            browser.about(&server, "/decide", &action, &[("decision", "modify"), ("args", args)]).await;
+        assert_eq!(answer.status, 409, "{args}");
+    }
+    let broken = browser.about(&server, "/decide", &action, &[("decision", "modify"), ("args", "{")]).await;
+    broken.problem(422, "invalid_request");
+    assert_eq!(server.show(&server.riley, &action).await["version"], 1);
+}
+
+#[tokio::test]
+async fn an_edit_of_a_redacted_picture_keeps_what_is_black() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("charge_card", json!({"amount": 50, "card": "4111-1111"})).await;
+    let path = format!("/actions/{}/edit", id(&action));
+    let form = browser.open(&server, &path).await.text();
+    assert!(form.contains("[redacted]") && !form.contains("4111"), "{form}");
+    let args = r#"{"amount":40,"card":"[redacted]"}"#;
+    let decided = browser.about(&server, "/decide", &action, &[("decision", "modify"), ("args", args)]).await;
+    assert_eq!(decided.status, 303, "{}", decided.text());
+    let now = server.show(&server.riley, &action).await;
+    assert_eq!(now["args"], json!({"amount": 40, "card": "4111-1111"}));
+}
+
+#[tokio::test]
+async fn an_approval_is_remembered_as_it_was_asked() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("run_tests", json!({"path": "tests/a", "fast": true})).await;
+    let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
+    assert!(page.contains("like:path"), "{page}");
+    let fields = [
+        ("decision", "approve"),
+        ("remember", "args"),
+        ("like:path", "tests/*"),
+        ("all_sessions", "yes"),
+        ("remember_for", "3600"),
+    ];
+    assert_eq!(browser.about(&server, "/decide", &action, &fields).await.status, 303);
+    let body = json!({"tool": "run_tests", "args": {"path": "tests/b", "fast": true}});
+    assert_eq!(server.propose_as(&server.riley, body).await["status"], "authorised");
+    let body = json!({"tool": "run_tests", "args": {"path": "src", "fast": true}});
+    assert_eq!(server.propose_as(&server.riley, body).await["status"], "pending");
+    // A denial remembers nothing, whatever the form says.
+    let other = server.propose("run_tests", json!({"path": "other"})).await;
+    let fields = [("decision", "deny"), ("remember", "tool"), ("remember_for", "3600")];
+    assert_eq!(browser.about(&server, "/decide", &other, &fields).await.status, 303);
+}
+
+#[tokio::test]
+async fn of_two_who_decide_the_second_learns_who_was_first() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({})).await;
+    server.decide(&server.ann, &action, json!({"decision": "deny", "reason": "not today"})).await.ok(200);
+    let late = browser.decide(&server, &action, "approve").await;
+    assert_eq!(late.status, 409);
+    let page = late.text();
+    for word in ["Not done", "ann", "not today", "denied"] {
+        assert!(page.contains(word), "{word} in {page}");
+    }
+    assert!(!page.contains("data-approve"), "there is nothing left to press: {page}");
+}
+
+#[tokio::test]
+async fn what_has_expired_cannot_be_approved() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({})).await;
+    server.jump(std::time::Duration::from_secs(3601));
+    let late = browser.decide(&server, &action, "approve").await;
+    assert_eq!(late.status, 409);
+    assert!(late.text().contains("expired"), "{}", late.text());
+}
+
+#[tokio::test]
+async fn what_is_authorised_can_be_taken_back() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({})).await;
+    browser.decide(&server, &action, "approve").await;
+    let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
+    assert!(page.contains("Take it back"), "{page}");
+    assert_eq!(browser.about(&server, "/cancel", &action, &[("reason", "no")]).await.status, 303);
+    assert_eq!(server.show(&server.riley, &action).await["status"], "revoked");
+    assert_eq!(browser.about(&server, "/cancel", &action, &[]).await.status, 409);
+}
+
+#[tokio::test]
+async fn a_batch_is_decided_in_part_and_only_as_it_was_seen() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let items: Vec<_> = (0..3).map(|n| json!({"tool": "send_email", "args": {"n": n}})).collect();
+    let batch =
+        server.send(Request::post("/v1/batches", &json!({"items": items})).by(&server.riley)).await.ok(200);
+    let path = format!("/batches/{}", id(&batch));
+    let page = browser.open(&server, &path).await.text();
+    assert_eq!(page.matches("value=\"approve\"").count(), 4, "{page}");
+    let (first, second) =
+        (format!("item:{}", id(&batch["items"][0])), format!("item:{}", id(&batch["items"][1])));
+    let digest = batch["digest"].as_str().unwrap();
+    let decide = format!("{path}/decide");
+    let some = [
+        ("digest", digest),
+        ("all", ""),
+        (first.as_str(), "approve"),
+        (second.as_str(), "deny"),
+        ("reason", "some"),
+    ];
+    let wrong = [
+        ("digest", "sha256:0000000000000000000000000000000000000000000000000000000000000000"),
+        ("all", "approve"),
+    ];
+    assert_eq!(browser.form(&server, &decide, &wrong).await.status, 409);
+    assert_eq!(
+        browser.form(&server, &decide, &[("digest", digest), ("all", "")]).await.status,
+        409,
+        "nothing chosen"
+    );
+    let answer = browser.form(&server, &decide, &some).await;
+    assert_eq!(answer.status, 303, "{}", answer.text());
+    let statuses = |batch: &serde_json::Value| -> Vec<String> {
+        batch["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["status"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let now =
+        server.send(Request::get(format!("/v1/batches/{}", id(&batch))).by(&server.riley)).await.ok(200);
+    assert_eq!(statuses(&now), ["authorised", "denied", "pending"]);
+    assert_eq!(browser.form(&server, &decide, &some).await.status, 409, "what is decided stays so");
+    assert_eq!(browser.form(&server, &decide, &[("digest", digest), ("all", "deny")]).await.status, 303);
+    let now =
+        server.send(Request::get(format!("/v1/batches/{}", id(&batch))).by(&server.riley)).await.ok(200);
+    assert_eq!(statuses(&now), ["authorised", "denied", "denied"]);
+}

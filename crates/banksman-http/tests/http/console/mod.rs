@@ -1,0 +1,73 @@
+//! The review console, as a browser without scripts uses it.
+
+mod decide;
+mod house;
+mod pages;
+mod sign_in;
+
+use serde_json::Value;
+
+use crate::client::{Request, Response};
+use crate::server::{Server, id};
+
+/// Someone who signed in with a browser: the cookie, and what the forms carry.
+pub(crate) struct Browser {
+    pub(crate) cookie: String,
+    pub(crate) csrf: String,
+}
+
+impl Browser {
+    pub(crate) async fn sign_in(server: &Server, name: &str) -> Self {
+        let code = server.app.sign_in_code(name).unwrap();
+        let answer = server.send(Request::form("/sign-in", &[("code", &code)])).await;
+        assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{}", answer.text());
+        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        let mut browser = Self { cookie, csrf: String::new() };
+        browser.csrf = hidden(&browser.page(server).await.text(), "csrf");
+        browser
+    }
+
+    pub(crate) async fn page(&self, server: &Server) -> Response {
+        self.open(server, "/").await
+    }
+
+    pub(crate) async fn open(&self, server: &Server, path: &str) -> Response {
+        server.send(Request::get(path).header("Cookie", &self.cookie)).await
+    }
+
+    /// A form of one of our pages, sent as a browser would.
+    pub(crate) async fn form(&self, server: &Server, path: &str, fields: &[(&str, &str)]) -> Response {
+        let fields = [&[("csrf", self.csrf.as_str())], fields].concat();
+        self.submit(server, path, &fields).await
+    }
+
+    /// The fields that bind a form to what the page showed of an action.
+    pub(crate) async fn about(
+        &self,
+        server: &Server,
+        path: &str,
+        action: &Value,
+        more: &[(&str, &str)],
+    ) -> Response {
+        let version = action["version"].to_string();
+        let digest = action["digest"].as_str().unwrap();
+        let binding = [("id", id(action)), ("version", version.as_str()), ("digest", digest)];
+        self.form(server, path, &[&binding, more].concat()).await
+    }
+
+    pub(crate) async fn submit(&self, server: &Server, path: &str, fields: &[(&str, &str)]) -> Response {
+        let origin = format!("http://{}", server.address);
+        server.send(Request::form(path, fields).header("Cookie", &self.cookie).header("Origin", origin)).await
+    }
+
+    pub(crate) async fn decide(&self, server: &Server, action: &Value, decision: &str) -> Response {
+        self.about(server, "/decide", action, &[("decision", decision), ("reason", "seen")]).await
+    }
+}
+
+/// The value of a hidden field.
+pub(crate) fn hidden(page: &str, name: &str) -> String {
+    let start = format!("name=\"{name}\" value=\"");
+    let (_, rest) = page.split_once(&start).unwrap_or_else(|| panic!("no {name} in {page}"));
+    rest.split('"').next().unwrap().to_owned()
+}

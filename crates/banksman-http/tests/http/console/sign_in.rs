@@ -1,0 +1,79 @@
+//! `/sign-in`, `/sign-out`: the way in and out.
+
+use serde_json::json;
+
+use super::{Browser, hidden};
+use crate::client::{Request, percent_encoded};
+use crate::server::Server;
+
+#[tokio::test]
+async fn strangers_learn_how_to_sign_in_and_nothing_else() {
+    let server = Server::start().await;
+    server.propose("send_email", json!({"to": "a secret"})).await;
+    for request in [
+        Request::get("/"),
+        Request::get("/").header("Cookie", "banksman_session=nonsense"),
+        Request::get("/").header("Cookie", format!("banksman_session={}", server.riley)),
+    ] {
+        let page = server.send(request).await;
+        assert_eq!(page.status, 200);
+        assert!(page.text().contains("sign in"), "{}", page.text());
+        assert!(!page.text().contains("a secret"), "{}", page.text());
+    }
+}
+
+#[tokio::test]
+async fn a_sign_in_link_works_once_and_only_by_a_click() {
+    let server = Server::start().await;
+    let code = server.app.sign_in_code("ada").unwrap();
+    // A scanner of mail that follows the link does not use it up.
+    for _ in 0..2 {
+        let page = server.send(Request::get(format!("/sign-in?code={code}"))).await;
+        assert_eq!((page.status, page.header("set-cookie")), (200, None));
+        assert_eq!(hidden(&page.text(), "code"), code);
+    }
+    let click = || Request::form("/sign-in", &[("code", &code)]);
+    let first = server.send(click()).await;
+    assert_eq!(first.status, 303);
+    let again = server.send(click()).await;
+    assert_eq!((again.status, again.header("set-cookie")), (403, None));
+    for wrong in ["", "x", &code[1..], &format!("{code} ")] {
+        let answer = server.send(Request::form("/sign-in", &[("code", wrong)])).await;
+        assert_eq!((answer.status, answer.header("set-cookie")), (403, None), "{wrong:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_cookie_is_for_this_site_and_no_script() {
+    let server = Server::start().await;
+    let code = server.app.sign_in_code("ada").unwrap();
+    let answer = server.send(Request::form("/sign-in", &[("code", &code)])).await;
+    let cookie = answer.header("set-cookie").unwrap();
+    let flags: Vec<_> = cookie.split("; ").skip(1).collect();
+    for flag in ["HttpOnly", "SameSite=Strict", "Path=/", "Max-Age=43200"] {
+        assert!(flags.contains(&flag), "{flag} in {cookie}");
+    }
+    assert!(!flags.iter().any(|flag| flag.starts_with("Domain")), "{cookie}");
+}
+
+#[tokio::test]
+async fn whoever_signs_out_is_out() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({})).await;
+    let answer = browser.submit(&server, "/sign-out", &[("csrf", &browser.csrf)]).await;
+    assert_eq!(answer.status, 303);
+    assert!(answer.header("set-cookie").unwrap().contains("Max-Age=0"));
+    // The cookie is worth nothing any more, wherever it was copied to.
+    assert!(!browser.page(&server).await.text().contains("send_email"));
+    browser.decide(&server, &action, "approve").await.problem(401, "unauthenticated");
+}
+
+#[tokio::test]
+async fn a_hostile_code_in_a_link_is_only_text() {
+    let server = Server::start().await;
+    let hostile = "\"><script>alert(1)</script>";
+    let page = server.send(Request::get(format!("/sign-in?code={}", percent_encoded(hostile)))).await.text();
+    assert!(!page.contains("<script>"), "{page}");
+    assert!(page.contains("&lt;script&gt;"), "{page}");
+}

@@ -1,0 +1,9 @@
+// The pages work without any of this. It makes them live: countdowns, news, keys.
+import { countDown } from "./countdown.js";
+import { listen } from "./live.js";
+import { keys } from "./keys.js";
+
+document.documentElement.classList.add("scripts");
+countDown();
+keys();
+if (document.body.dataset.newest !== undefined) listen(document.body.dataset.newest);

@@ -1,0 +1,48 @@
+// News by Server-Sent Events. A card that is no longer what it shows loses its buttons and says why, in a line that was
+// there from the start; new actions are announced over the page. Nothing under a finger moves.
+const words = {
+  authorised: "Approved", denied: "Denied", expired: "Expired: nobody decided in time", cancelled: "Withdrawn",
+  blocked: "Blocked", executing: "Running", succeeded: "It ran", failed: "It failed", unknown: "No outcome came",
+  lapsed: "Lapsed", revoked: "Taken back",
+};
+
+export const close = (card, why) => {
+  card.classList.add("stale");
+  card.querySelectorAll("button, input, textarea, select").forEach((control) => { control.disabled = true; });
+  card.querySelectorAll("[data-changed]").forEach((line) => { line.textContent = why; });
+};
+
+const announce = (text) => {
+  const pill = document.getElementById("live");
+  pill.querySelector("[data-live-words]").textContent = text;
+  pill.hidden = false;
+};
+
+const count = (pending) => {
+  document.querySelectorAll("[data-count]").forEach((badge) => { badge.textContent = String(pending); });
+  const title = document.title.replace(/^\(\d+\) /, "");
+  document.title = pending > 0 ? `(${pending}) ${title}` : title;
+};
+
+const hear = (news, fresh) => {
+  count(news.pending);
+  const card = news.action && document.querySelector(`[data-action="${CSS.escape(news.action)}"]`);
+  if (card) {
+    if (card.classList.contains("stale")) return;
+    const by = news.by ? ` by ${news.by}` : "";
+    if (news.status !== "pending" && card.querySelector("button")) close(card, `${words[news.status] ?? news.status}${by}, just now.`);
+    else if (String(news.version) !== card.dataset.version) close(card, `Edited${by}: it is now version ${news.version}. Load the page again to see it.`);
+    else if (news.kind === "decided") card.querySelectorAll("[data-changed]").forEach((line) => { line.textContent = `Approved${by}; more people are needed.`; });
+  } else if (news.kind === "proposed" && news.status === "pending" && document.querySelector("[data-search]")) {
+    fresh.add(news.action);
+    announce(fresh.size === 1 ? "One new action" : `${fresh.size} new actions`);
+  }
+};
+
+export const listen = (since) => {
+  const fresh = new Set();
+  const source = new EventSource(`/live?since=${encodeURIComponent(since)}`);
+  source.onmessage = (message) => hear(JSON.parse(message.data), fresh);
+  document.querySelector("[data-reload]")?.addEventListener("click", () => location.reload());
+  addEventListener("pagehide", () => source.close());
+};

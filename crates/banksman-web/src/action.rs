@@ -1,0 +1,290 @@
+//! One action: what will run, in full and exactly, and everything that bears on the decision.
+
+use banksman_core::Status;
+use banksman_core::json::CanonicalJson;
+use banksman_core::wire::{ActionView, ContextView, OutcomeView, ResolutionView};
+use maud::{Markup, html};
+
+use crate::decide::decide;
+use crate::diff;
+use crate::frame::{Frame, Place};
+use crate::marks::numbered;
+use crate::moment::{ago, left, moment};
+use crate::parts::{Progress, decided, findings, meaning, risk, status};
+use crate::text::{Foreign, ForeignLines, brief};
+use crate::values::{block, canonical, table};
+
+/// What people answered before, with the same tool or agent.
+#[derive(Debug)]
+pub struct History<'a> {
+    /// In our words: "this agent with this tool".
+    pub of: &'static str,
+    /// Newest first.
+    pub actions: &'a [ActionView],
+}
+
+/// The page of one action.
+#[derive(Debug)]
+pub struct ActionPage<'a> {
+    /// The action, as this person gets to see it.
+    pub action: &'a ActionView,
+    /// What happened before.
+    pub history: &'a [History<'a>],
+}
+
+impl ActionPage<'_> {
+    /// The page.
+    #[must_use]
+    pub fn render(&self, frame: &Frame<'_>) -> String {
+        let action = self.action;
+        let found = numbered(&action.assessment.findings);
+        let body = html! {
+            article.action data-action=(action.id) data-version=(action.version) {
+                (self.heading(frame))
+                div.columns {
+                    div.what {
+                        section.panel {
+                            h2 { "What will run" }
+                            p.quiet { "Exactly this, and nothing else, if it is approved." }
+                            @if let (true, Some(server)) = (action.context.forwarded, &action.context.server) {
+                                p { "Banksman passes it on to the server " code { (Foreign(server)) } "." }
+                            }
+                            (table(&action.args, &found))
+                            details.exact { summary { "Exact text and digest" }
+                                (canonical(&action.args))
+                                dl.pairs {
+                                    dt { "Digest" } dd { code { (action.digest.to_string()) } }
+                                    dt { "Version" } dd { (action.version) }
+                                    dt { "Kind" } dd { (action.kind.as_str()) }
+                                    dt { "Id" } dd { code { (action.id) } }
+                                }
+                            }
+                        }
+                        @if let Some(change) = diff::of_action(action) {
+                            section.panel { h2 { (change.title) } (change.show()) }
+                        }
+                        (untrusted(action))
+                    }
+                    div.why {
+                        (judged(action))
+                        (people(action))
+                        @if action.status == Status::Pending { (decide(frame, action)) } @else { (ended(frame, action)) }
+                    }
+                    div.before { @for history in self.history { (past(frame, history)) } }
+                }
+            }
+        };
+        frame.page(Place::Action, &brief(&action.tool, 60), &body)
+    }
+
+    fn heading(&self, frame: &Frame<'_>) -> Markup {
+        let action = self.action;
+        html! {
+            header class=(format!("heading {}", action.verdict.risk.as_str())) {
+                (risk(action.verdict.risk))
+                h1 { (Foreign(&action.tool)) }
+                (status(action.status))
+                @if let (Status::Pending, Some(until)) = (action.status, action.expires_at) {
+                    span.deadline { "expires in " (left(until, frame.now)) }
+                }
+                p.meta {
+                    span { "asked by " b { (Foreign(&action.agent)) } " " (ago(action.created_at, frame.now)) }
+                    span { "rule " code { (Foreign(&action.verdict.rule)) } }
+                    span { (Progress::of(action).short()) }
+                    @if let Some(batch) = action.batch { span { a href=(format!("/batches/{batch}")) { "part of a batch" } } }
+                    @if action.version > 1 { span { "edited: version " (action.version) } }
+                    @if action.observed { span { "ran because policy only observes" } }
+                }
+            }
+        }
+    }
+}
+
+/// Why it is held: risk, findings, rules.
+fn judged(action: &ActionView) -> Markup {
+    let found = numbered(&action.assessment.findings);
+    let verdict = &action.verdict;
+    html! {
+        section.panel {
+            h2 { "Why it is " @if action.status == Status::Pending { "held" } @else { "judged so" } }
+            @for message in &verdict.messages { p.message { (ForeignLines(message)) } }
+            @if let Some(impact) = &action.assessment.impact { p { (Foreign(impact)) } }
+            (findings(&found))
+            dl.pairs {
+                dt { "Tier" } dd { (verdict.tier.as_str()) }
+                dt { "Rule" } dd { code { (Foreign(&verdict.rule)) } }
+                @if verdict.matched.len() > 1 {
+                    dt { "Also matched" }
+                    dd { @for rule in verdict.matched.iter().filter(|rule| **rule != verdict.rule) { code { (Foreign(rule)) } " " } }
+                }
+                dt { "Can be undone" } dd { @if action.assessment.reversible { "nothing found that says otherwise" } @else { strong { "no" } } }
+                @if !action.assessment.resources.is_empty() {
+                    dt { "Touches" }
+                    dd { ul.plain { @for resource in &action.assessment.resources { li { code { (Foreign(&brief(resource, 160))) } } } } }
+                }
+            }
+            @if !action.assessment.recommendations.is_empty() {
+                h3 { "Look at" }
+                ul { @for advice in &action.assessment.recommendations { li { (Foreign(advice)) } } }
+            }
+        }
+    }
+}
+
+/// Who has spoken, and who is missing.
+fn people(action: &ActionView) -> Markup {
+    let progress = Progress::of(action);
+    html! {
+        section.panel {
+            h2 { "People" }
+            p {
+                (progress.short()) "."
+                @if action.status == Status::Pending && !progress.missing_roles.is_empty() {
+                    " Still needed: someone of "
+                    @for (at, role) in progress.missing_roles.iter().enumerate() {
+                        @if at > 0 { ", and someone of " }
+                        b { (Foreign(role)) }
+                    }
+                    "."
+                }
+            }
+            @if !action.votes.is_empty() {
+                ul.votes {
+                    @for vote in &action.votes {
+                        li {
+                            b { (Foreign(&vote.by)) } " " (decided(vote.decision)) " version " (vote.version) ", " (moment(vote.at))
+                            @for acting in &vote.acting { span.quiet { " as " (Foreign(&acting.role)) @if let Some(lender) = acting.on_behalf_of() { " for " (Foreign(lender)) } } }
+                            @if vote.solo_operator { span.quiet { " as solo operator" } }
+                            @if let Some(reason) = &vote.reason { blockquote { (ForeignLines(reason)) } }
+                            @if let Some(message) = &vote.message { blockquote { span.quiet { "To the agent: " } (ForeignLines(message)) } }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What became of it.
+fn ended(frame: &Frame<'_>, action: &ActionView) -> Markup {
+    html! {
+        section.panel.ended {
+            h2 { "It is " (action.status.as_str()) }
+            p { (meaning(action.status)) }
+            @if let Some(ResolutionView { by, at, reason, message, modified }) = &action.resolution {
+                p { "Answered by " b { (Foreign(by)) } ", " (ago(*at, frame.now)) "." @if *modified { " A reviewer changed the arguments." } }
+                @if let Some(reason) = reason { blockquote { (ForeignLines(reason)) } }
+                @if let Some(message) = message { blockquote { span.quiet { "To the agent: " } (ForeignLines(message)) } }
+            }
+            @if action.status == Status::Authorised {
+                form method="post" action="/cancel" {
+                    (crate::parts::binding(frame.viewer.csrf, action))
+                    label.field { span { "Why take it back" } input type="text" name="reason" autocomplete="off"; }
+                    button.deny { "Take it back" }
+                }
+            }
+            @if let Some(OutcomeView { result, error, at, .. }) = &action.outcome {
+                section.untrusted aria-label="What the agent reported" {
+                    h3 { "The agent reported, " (ago(*at, frame.now)) }
+                    @if let Some(error) = error { p { (ForeignLines(error)) } }
+                    @if let Some(result) = result { (block(result)) }
+                }
+            }
+        }
+    }
+}
+
+/// Everything that the agent says about itself, in a panel that nothing of ours looks like.
+fn untrusted(action: &ActionView) -> Markup {
+    let ContextView {
+        description,
+        rationale,
+        evidence,
+        session,
+        thread,
+        task,
+        action_type,
+        predicted_severity,
+        estimated_cost_usd,
+        estimated_duration_ms,
+        affected_systems,
+        reversible,
+        rollback_plan,
+        args_schema: _,
+        state_before,
+        preconditions,
+        server,
+        annotations,
+        forwarded,
+    } = &action.context;
+    let words = |name: &str, text: &Option<String>| {
+        html! {
+            @if let Some(text) = text { dt { (name) } dd { (ForeignLines(text)) } }
+        }
+    };
+    let value = |name: &str, value: &Option<CanonicalJson>| {
+        html! {
+            @if let Some(value) = value { dt { (name) } dd { (block(value)) } }
+        }
+    };
+    let triage = action.assessment.triage.as_ref();
+    let says_nothing = triage.is_none()
+        && action.context
+            == ContextView { args_schema: action.context.args_schema.clone(), ..ContextView::default() };
+    html! {
+        section.untrusted aria-label="Untrusted: what the agent says" {
+            h2 { "What the agent says" span.tag { "untrusted" } }
+            p.quiet { @if says_nothing { "Nothing." } @else { "Written by the agent, or by whoever steers it. Nothing here was checked." } }
+            dl {
+                (words("Description", description))
+                (words("Rationale", rationale))
+                (value("Evidence", evidence))
+                (value("State before", state_before))
+                (value("Must still hold", preconditions))
+                (words("Rollback plan", rollback_plan))
+                (words("Task", task))
+                (words("Session", session))
+                (words("Thread", thread))
+                (words("Action type", action_type))
+                @if !forwarded { (words("MCP server", server)) }
+                @if let Some(severity) = predicted_severity { dt { "Predicted severity" } dd { (severity.as_str()) } }
+                @if let Some(cost) = estimated_cost_usd { dt { "Estimated cost" } dd { (cost) " USD" } }
+                @if let Some(time) = estimated_duration_ms { dt { "Estimated time" } dd { (time) " ms" } }
+                @if let Some(can) = reversible { dt { "Says it can be undone" } dd { @if *can { "yes" } @else { "no" } } }
+                @if !affected_systems.is_empty() {
+                    dt { "Affects" } dd { ul.plain { @for system in affected_systems { li { (Foreign(system)) } } } }
+                }
+                @if let Some(hints) = annotations {
+                    dt { "Hints of the tool's server" }
+                    dd {
+                        @for (name, hint) in [("read-only", hints.read_only_hint), ("destructive", hints.destructive_hint), ("idempotent", hints.idempotent_hint), ("open world", hints.open_world_hint)] {
+                            @if let Some(hint) = hint { (name) ": " @if hint { "yes" } @else { "no" } " " }
+                        }
+                    }
+                }
+                @if let Some(triage) = triage {
+                    dt { "Triage" }
+                    dd { (ForeignLines(triage.rationale.as_deref().or(triage.problem.as_deref()).unwrap_or("no words"))) }
+                }
+            }
+        }
+    }
+}
+
+fn past(frame: &Frame<'_>, history: &History<'_>) -> Markup {
+    html! {
+        section.panel {
+            h2 { "Answered before: " (history.of) }
+            @if history.actions.is_empty() { p.quiet { "Nothing." } }
+            ul.past {
+                @for action in history.actions {
+                    li {
+                        (status(action.status)) " "
+                        a href=(format!("/actions/{}", action.id)) { (Foreign(&brief(&action.tool, 40))) }
+                        " " span.quiet { (Foreign(&brief(action.args.as_str(), 60))) " " (ago(action.created_at, frame.now)) }
+                    }
+                }
+            }
+        }
+    }
+}

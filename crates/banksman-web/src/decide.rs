@@ -1,0 +1,102 @@
+//! The form that decides about one action.
+
+use banksman_core::wire::ActionView;
+use banksman_core::{Quorum, RememberScope, Tier};
+use maud::{Markup, html};
+
+use crate::frame::Frame;
+use crate::parts::binding;
+use crate::text::Foreign;
+
+/// How long a grant may last, for those who choose.
+const LIFETIMES: &[(u64, &str)] = &[
+    (900, "15 minutes"),
+    (3_600, "1 hour"),
+    (8 * 3_600, "8 hours"),
+    (24 * 3_600, "1 day"),
+    (7 * 24 * 3_600, "7 days"),
+    (30 * 24 * 3_600, "30 days"),
+];
+
+/// The form: approve, deny, answer, remember; editing has a page of its own.
+pub(crate) fn decide(frame: &Frame<'_>, action: &ActionView) -> Markup {
+    let required = action.verdict.require_reason;
+    html! {
+        section.panel.decide aria-label="Your decision" {
+            h2 { "Your decision" }
+            form method="post" action="/decide" {
+                (binding(frame.viewer.csrf, action))
+                label.field { span { "Reason" @if required { " (policy asks for one)" } }
+                    textarea name="reason" rows="2" required[required] data-reason {}
+                }
+                (remember(action))
+                div.buttons {
+                    button.deny name="decision" value="deny" data-deny { "Deny" }
+                    button.approve name="decision" value="approve" data-approve { "Approve" }
+                }
+                p.changed data-changed role="status" {}
+                details.answer {
+                    summary data-respond { "Deny, and tell the agent what to do instead" }
+                    label.field { span { "Words for the agent" } textarea name="message" rows="3" {} }
+                    button.deny name="decision" value="respond" formnovalidate { "Deny with these words" }
+                }
+            }
+            p { a.button.plain href=(format!("/actions/{}/edit", action.id)) data-edit { "Edit the arguments" } }
+        }
+    }
+}
+
+/// Remembering is offered where policy allows it, and no further.
+fn remember(action: &ActionView) -> Markup {
+    let verdict = &action.verdict;
+    let offered = verdict.allow_remember && verdict.tier == Tier::Approve && verdict.quorum == Quorum::one();
+    let limits = &verdict.remember_limits;
+    let has_session = action.context.session.is_some();
+    let args = action.args.to_json().ok();
+    let texts: Vec<(&str, &str)> = args
+        .as_ref()
+        .and_then(|args| args.as_object())
+        .map(|members| members.iter().filter_map(|(name, value)| Some((name, value.as_str()?))).collect())
+        .unwrap_or_default();
+    html! {
+        @if offered {
+            details.remember {
+                summary { "Remember an approval" }
+                fieldset {
+                    legend { "Which calls need not be asked again" }
+                    label.check { input type="radio" name="remember" value="" checked; " None: ask each time" }
+                    @if limits.allow(RememberScope::Exact) {
+                        label.check { input type="radio" name="remember" value="exact"; " Exactly this call" }
+                    }
+                    @if limits.allow(RememberScope::Args) && !texts.is_empty() {
+                        label.check { input type="radio" name="remember" value="args"; " This call with other values for:" }
+                        @for (name, _) in &texts {
+                            label.field.inset { span { (Foreign(name)) }
+                                input type="text" name=(format!("like:{name}")) placeholder="stays exactly as it is; * and ? stand for anything" autocomplete="off";
+                            }
+                        }
+                    }
+                    @if limits.allow(RememberScope::Tool) {
+                        label.check { input type="radio" name="remember" value="tool"; " Any call of this tool by this agent" }
+                    }
+                }
+                @if limits.allow(RememberScope::AllSessions) {
+                    label.check {
+                        input type="checkbox" name="all_sessions" value="yes" checked[!has_session];
+                        " In all sessions of the agent" @if !has_session { span.quiet { " (this call names none)" } }
+                    }
+                }
+                label.field { span { "For" }
+                    select name="remember_for" {
+                        @for (seconds, words) in LIFETIMES.iter().filter(|(seconds, _)| *seconds <= limits.max_seconds) {
+                            option value=(seconds) selected[*seconds == 8 * 3_600] { (words) }
+                        }
+                        @if !LIFETIMES.iter().any(|(seconds, _)| *seconds <= limits.max_seconds) {
+                            option value=(limits.max_seconds) { "as long as policy allows" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Banksman's review pages: values in, markup out.
+//!
+//! Pure: no clock, no sockets, no store. What is shown is what travels over HTTP ([`banksman_core::wire`]), so a page
+//! cannot show what redaction took away. Our own words go through maud, which escapes; the words of others go through
+//! [`text`], which also makes visible what would act or hide. There is no third way to the page.
+
+mod text;
+
+mod diff;
+mod lookalike;
+mod marks;
+mod values;
+
+mod moment;
+mod parts;
+
+mod card;
+mod frame;
+
+mod action;
+mod audit;
+mod batch;
+mod decide;
+mod edit;
+mod house;
+mod inbox;
+mod policy;
+mod sign_in;
+
+mod assets;
+
+pub use action::{ActionPage, History};
+pub use assets::{Asset, asset};
+pub use audit::{AuditFilter, AuditPage, Entry};
+pub use batch::BatchPage;
+pub use edit::{EditPage, FormField, args_of_form};
+pub use frame::{Frame, House, Notice, Place, Said, Viewer};
+pub use house::{delegations, freezes, grants, mode};
+pub use inbox::{InboxFilter, InboxPage, Sort};
+pub use policy::PolicyPage;
+pub use sign_in::{bad_code, problem, sign_in, signed_out};

@@ -1,0 +1,179 @@
+//! A text with the stretches underlined that an analyser pointed at, folded if it is long.
+
+use std::fmt::Write as _;
+
+use banksman_core::{Finding, Risk};
+use maud::{Markup, PreEscaped};
+
+use crate::text::{Breaks, push};
+
+/// A finding, with the number that the page gives it.
+#[derive(Clone, Copy)]
+pub(crate) struct Numbered<'a> {
+    pub(crate) number: usize,
+    pub(crate) finding: &'a Finding,
+}
+
+/// Numbers findings, for the list and for the marks in the text.
+pub(crate) fn numbered(findings: &[Finding]) -> Vec<Numbered<'_>> {
+    findings.iter().enumerate().map(|(at, finding)| Numbered { number: at + 1, finding }).collect()
+}
+
+/// What stays in sight of a long text, at its start and at its end.
+const HEAD: usize = 1600;
+const TAIL: usize = 600;
+
+/// A stretch of the text under the same marks.
+struct Stretch {
+    start: usize,
+    end: usize,
+    level: Option<Risk>,
+    /// Numbers of the findings that end here.
+    ending: Vec<usize>,
+}
+
+/// The text, with what was found in it underlined.
+pub(crate) fn marked(text: &str, findings: &[Numbered<'_>]) -> Markup {
+    let stretches = stretches(text, findings);
+    let mut out = String::from("<bdi>");
+    if text.len() <= HEAD + TAIL + 400 {
+        stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, 0, text.len()));
+    } else {
+        let head = floor(text, HEAD);
+        let tail = floor(text, text.len() - TAIL);
+        let hides_a_mark = stretches
+            .iter()
+            .any(|stretch| stretch.level.is_some() && stretch.start < tail && stretch.end > head);
+        stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, 0, head));
+        // What was found must not be folded away with what was not.
+        let open = if hides_a_mark { " open" } else { "" };
+        let more = text.get(head..tail).map_or(0, |middle| middle.chars().count());
+        let _ =
+            write!(out, "<details class=\"fold\"{open}><summary>{more} more characters in between</summary>");
+        stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, head, tail));
+        out.push_str("</details>");
+        stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, tail, text.len()));
+    }
+    out.push_str("</bdi>");
+    PreEscaped(out)
+}
+
+/// Draws the part of a stretch that lies within the window.
+fn draw(out: &mut String, text: &str, stretch: &Stretch, from: usize, to: usize) {
+    let (start, end) = (stretch.start.max(from), stretch.end.min(to));
+    let Some(part) = text.get(start..end).filter(|part| !part.is_empty()) else { return };
+    match stretch.level {
+        None => push(out, part, Breaks::Kept),
+        Some(level) => {
+            let _ = write!(out, "<mark class=\"risky {}\">", level.as_str());
+            push(out, part, Breaks::Kept);
+            out.push_str("</mark>");
+        }
+    }
+    if end == stretch.end {
+        for number in &stretch.ending {
+            let _ = write!(out, "<sup class=\"note\">{number}</sup>");
+        }
+    }
+}
+
+fn stretches(text: &str, findings: &[Numbered<'_>]) -> Vec<Stretch> {
+    let spans: Vec<(usize, usize, &Numbered<'_>)> = findings
+        .iter()
+        .filter_map(|found| {
+            let span = found.finding.span?;
+            let (start, end) = (floor(text, span.start as usize), ceiling(text, span.end as usize));
+            (start < end).then_some((start, end, found))
+        })
+        .collect();
+    let mut cuts: Vec<usize> = spans.iter().flat_map(|(start, end, _)| [*start, *end]).collect();
+    cuts.extend([0, text.len()]);
+    cuts.sort_unstable();
+    cuts.dedup();
+    cuts.windows(2)
+        .filter_map(|pair| if let [start, end] = pair { Some((*start, *end)) } else { None })
+        .map(|(start, end)| {
+            let over = spans.iter().filter(|(from, to, _)| *from <= start && end <= *to);
+            Stretch {
+                start,
+                end,
+                level: over.clone().map(|(_, _, found)| found.finding.level).max(),
+                ending: over.filter(|(_, to, _)| *to == end).map(|(_, _, found)| found.number).collect(),
+            }
+        })
+        .collect()
+}
+
+/// The nearest character boundary at or before a byte: what an analyser says about one text may be shown with another.
+fn floor(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// The nearest character boundary at or behind a byte.
+fn ceiling(text: &str, at: usize) -> usize {
+    let mut at = at.min(text.len());
+    while !text.is_char_boundary(at) {
+        at += 1;
+    }
+    at
+}
+
+#[cfg(test)]
+mod tests {
+    use banksman_core::Span;
+
+    use super::*;
+
+    fn found(level: Risk, start: u32, end: u32) -> Finding {
+        Finding { span: Some(Span { start, end }), ..Finding::new("rule", level, "why") }
+    }
+
+    fn shown(text: &str, findings: &[Finding]) -> String {
+        marked(text, &numbered(findings)).0
+    }
+
+    #[test]
+    fn what_was_found_is_underlined_and_numbered() {
+        assert_eq!(
+            shown("git push -f", &[found(Risk::High, 9, 11)]),
+            "<bdi>git push <mark class=\"risky high\">-f</mark><sup class=\"note\">1</sup></bdi>"
+        );
+    }
+
+    #[test]
+    fn marks_that_overlap_keep_the_text_in_order() {
+        let page = shown("abcdef", &[found(Risk::Low, 0, 4), found(Risk::High, 2, 6)]);
+        assert_eq!(
+            page,
+            "<bdi><mark class=\"risky low\">ab</mark><mark class=\"risky high\">cd</mark><sup class=\"note\">1</sup>\
+             <mark class=\"risky high\">ef</mark><sup class=\"note\">2</sup></bdi>"
+        );
+    }
+
+    #[test]
+    fn spans_that_do_not_fit_do_no_harm() {
+        for (start, end) in [(0, 99), (99, 100), (3, 1), (1, 2)] {
+            let page = shown("é<é", &[found(Risk::High, start, end)]);
+            let plain: String = page
+                .split('<')
+                .map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text))
+                .collect::<String>()
+                .replace('1', "");
+            assert_eq!(plain, "é&lt;é", "{start}..{end}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_long_text_folds_in_the_middle_and_shows_its_end() {
+        let text = format!("{}the end", "word ".repeat(2000));
+        let page = shown(&text, &[]);
+        assert!(page.contains("<details class=\"fold\"><summary>"), "{page}");
+        assert!(page.ends_with("the end</bdi>"));
+        let (start, end) = (5000, 5004);
+        assert!(shown(&text, &[found(Risk::High, start, end)]).contains("<details class=\"fold\" open>"));
+    }
+}

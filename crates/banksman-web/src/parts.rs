@@ -1,0 +1,147 @@
+//! Small pieces that many pages share.
+
+use banksman_core::wire::{ActionView, VoteView};
+use banksman_core::{Decision, Risk, Status};
+use maud::{Markup, html};
+
+use crate::marks::Numbered;
+use crate::text::Foreign;
+
+/// A level of risk: by word first, by colour second.
+pub(crate) fn risk(risk: Risk) -> Markup {
+    html! { span class=(format!("risk {}", risk.as_str())) { (risk.as_str()) span.away { " risk" } } }
+}
+
+/// Where an action stands.
+pub(crate) fn status(status: Status) -> Markup {
+    html! { span class=(format!("status {}", status.as_str())) { (status.as_str()) } }
+}
+
+/// What a status means, in a sentence.
+pub(crate) fn meaning(status: Status) -> &'static str {
+    match status {
+        Status::Blocked => "Policy or a freeze forbids it. It never runs.",
+        Status::Pending => "Held. Nothing has run.",
+        Status::Authorised => "May run once, until the authorisation lapses.",
+        Status::Denied => "A person said no. It did not run.",
+        Status::Expired => "Nobody decided in time. It did not run.",
+        Status::Cancelled => "Withdrawn. It did not run.",
+        Status::Executing => "The agent's side is running it now.",
+        Status::Succeeded => "It ran.",
+        Status::Failed => "It was claimed, and failed.",
+        Status::Unknown => "It was claimed and no outcome came: it may have run. Someone has to look.",
+        Status::Lapsed => "Authorised, and not claimed in time. It did not run.",
+        Status::Revoked => "Authorised, and taken back. It did not run.",
+    }
+}
+
+/// A hidden field.
+pub(crate) fn hidden(name: &str, value: &str) -> Markup {
+    html! { input type="hidden" name=(name) value=(value); }
+}
+
+/// What binds a decision to what the page shows.
+pub(crate) fn binding(csrf: &str, action: &ActionView) -> Markup {
+    html! {
+        (hidden("csrf", csrf))
+        (hidden("id", &action.id.to_string()))
+        (hidden("version", &action.version.to_string()))
+        (hidden("digest", &action.digest.to_string()))
+    }
+}
+
+/// Who approved the current version, and who is still missing.
+pub(crate) struct Progress<'a> {
+    pub(crate) given: u32,
+    pub(crate) needed: u32,
+    pub(crate) missing_roles: Vec<&'a str>,
+}
+
+impl<'a> Progress<'a> {
+    pub(crate) fn of(action: &'a ActionView) -> Self {
+        let quorum = &action.verdict.quorum;
+        let approvals: Vec<&VoteView> = action
+            .votes
+            .iter()
+            .filter(|vote| vote.version == action.version && vote.decision.approves())
+            .collect();
+        let people: Vec<Vec<String>> = approvals
+            .iter()
+            .map(|vote| {
+                let acting = vote.acting.iter().map(|acting| acting.role.clone());
+                vote.roles.iter().cloned().chain(acting).collect()
+            })
+            .collect();
+        let people: Vec<&[String]> = people.iter().map(Vec::as_slice).collect();
+        let mut missing_roles: Vec<&str> = quorum
+            .roles()
+            .iter()
+            .filter(|role| !people.iter().any(|roles| roles.contains(role)))
+            .map(String::as_str)
+            .collect();
+        missing_roles.dedup();
+        Self { given: quorum.progress(&people), needed: quorum.count(), missing_roles }
+    }
+
+    /// In a few words.
+    pub(crate) fn short(&self) -> String {
+        format!("{} of {} approvals", self.given, self.needed)
+    }
+}
+
+/// What reading the action found, worst first, with the numbers that the marks carry.
+pub(crate) fn findings(found: &[Numbered<'_>]) -> Markup {
+    let mut sorted: Vec<&Numbered<'_>> = found.iter().collect();
+    sorted.sort_by_key(|found| std::cmp::Reverse(found.finding.level));
+    html! {
+        @if !sorted.is_empty() {
+            ol.findings {
+                @for found in sorted {
+                    li value=(found.number) {
+                        (risk(found.finding.level)) " " (Foreign(&found.finding.reason))
+                        " " code.quiet { (Foreign(&found.finding.rule)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What someone decided, as a word.
+pub(crate) fn decided(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Approve => "approved",
+        Decision::Deny => "denied",
+        Decision::Modify => "edited and approved",
+        Decision::Respond => "denied with a message",
+    }
+}
+
+/// A choice in a filter; the first is no filter.
+pub(crate) fn choice<'a>(
+    name: &str,
+    label: &str,
+    any: &str,
+    options: impl IntoIterator<Item = &'a str>,
+    chosen: &str,
+) -> Markup {
+    html! {
+        label.field { span { (label) }
+            select name=(name) {
+                option value="" { (any) }
+                @for option in options {
+                    option value=(option) selected[option == chosen] { (option) }
+                }
+            }
+        }
+    }
+}
+
+/// A line of text in a form.
+pub(crate) fn line(name: &str, label: &str, value: &str, hint: &str) -> Markup {
+    html! {
+        label.field { span { (label) }
+            input type="text" name=(name) value=(value) placeholder=(hint) autocomplete="off" spellcheck="false";
+        }
+    }
+}
