@@ -18,7 +18,7 @@ async def main() -> None:
             result = await client.call_tool("send", {"to": "ada"})
             while result.is_error:
                 text = result.content[0].text
-                assert text.startswith("PENDING"), text
+                assert text.startswith(("PENDING", "RUNNING")), text
                 held = text.split("(")[1].split(")")[0]
                 result = await client.call_tool("banksman_wait", {"id": held, "wait_s": 1})
             print(result.content[0].text)

@@ -11,7 +11,7 @@ const call = (name, args) => client.callTool({ name, arguments: args }, undefine
 let result = await call("send", { to: "ada" });
 while (result.isError) {
   const text = result.content[0].text;
-  if (!text.startsWith("PENDING")) throw new Error(text);
+  if (!/^(PENDING|RUNNING)/.test(text)) throw new Error(text);
   const id = text.match(/\((act_\w+)\)/)[1];
   result = await call("banksman_wait", { id, wait_s: 1 });
 }

@@ -9,7 +9,7 @@ await client.connect(transport);
 let result = await client.callTool({ name: "send", arguments: { to: "ada" } }, { timeout: 3000 });
 while (result.isError) {
   const text = result.content[0].text;
-  if (!text.startsWith("PENDING")) throw new Error(text);
+  if (!/^(PENDING|RUNNING)/.test(text)) throw new Error(text);
   const id = text.match(/\((act_\w+)\)/)[1];
   result = await client.callTool({ name: "banksman_wait", arguments: { id, wait_s: 1 } }, { timeout: 3000 });
 }

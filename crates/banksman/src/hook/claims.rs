@@ -7,7 +7,7 @@ use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use banksman_core::{ActionId, Digest};
 use serde::{Deserialize, Serialize};
@@ -16,6 +16,8 @@ use super::Host;
 
 /// Files of calls that never ended are kept for so long.
 const KEEP: Duration = Duration::from_secs(7 * 24 * 3_600);
+/// For so long after it was let run a host may ask for leave to run a call. Later it is another matter.
+const LIVE: Duration = Duration::from_secs(15 * 60);
 /// Larger files are none of ours.
 const MAX_BYTES: u64 = 4_096;
 
@@ -63,7 +65,7 @@ impl Claims {
         Some(claimed)
     }
 
-    /// Whether a call of this session that does exactly this was let run and has not ended.
+    /// Whether a call of this session that does exactly this was let run a moment ago and has not ended.
     pub(crate) fn is_let_run(&self, session: Option<&str>, deed: Digest) -> bool {
         let prefix = self.session_prefix(session);
         let Ok(entries) = fs::read_dir(&self.folder) else { return false };
@@ -72,6 +74,7 @@ impl Claims {
                 .file_name()
                 .to_str()
                 .is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".json"))
+                && age(&entry.path()).is_some_and(|age| age < LIVE)
                 && read(&entry.path()).is_some_and(|claimed| claimed.deed == Some(deed))
         })
     }
@@ -95,13 +98,16 @@ impl Claims {
         }
         let Ok(entries) = fs::read_dir(&self.folder) else { return };
         for entry in entries.filter_map(Result::ok) {
-            let modified =
-                entry.metadata().and_then(|data| data.modified()).unwrap_or_else(|_| SystemTime::now());
-            if modified.elapsed().is_ok_and(|age| age > KEEP) {
+            if age(&entry.path()).is_some_and(|age| age > KEEP) {
                 let _ = fs::remove_file(entry.path());
             }
         }
     }
+}
+
+/// How long ago a file was written; one from the future has no age.
+fn age(path: &Path) -> Option<Duration> {
+    fs::symlink_metadata(path).ok()?.modified().ok()?.elapsed().ok()
 }
 
 fn read(path: &Path) -> Option<Claimed> {
@@ -122,6 +128,9 @@ fn digit(value: u8) -> char {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
     use super::*;
 
     fn claims(folder: &Path, host: Host) -> Claims {
@@ -146,6 +155,19 @@ mod tests {
         assert_eq!(claude.take(Some("s"), "t"), Some(claimed()));
         assert_eq!(claude.take(Some("s"), "t"), None);
         assert!(!claude.is_let_run(Some("s"), Digest::of(b"ls")));
+    }
+
+    #[test]
+    fn leave_is_not_for_ever() {
+        let folder = tempfile::tempdir().unwrap();
+        let claude = claims(folder.path(), Host::ClaudeCode);
+        claude.put(Some("s"), "t", &claimed()).unwrap();
+        let file = File::options().write(true).open(claude.path(Some("s"), "t")).unwrap();
+        file.set_modified(SystemTime::now() - LIVE).unwrap();
+        assert!(!claude.is_let_run(Some("s"), Digest::of(b"ls")));
+        file.set_modified(SystemTime::now() + LIVE).unwrap();
+        assert!(!claude.is_let_run(Some("s"), Digest::of(b"ls")), "nor from the future");
+        assert_eq!(claude.take(Some("s"), "t"), Some(claimed()), "its end is reported all the same");
     }
 
     #[test]
