@@ -1,8 +1,9 @@
 //! Every route, in one place: who may call it, what it takes, what it answers.
 
-// Long because it is a list: whoever reviews who may do what reads one file.
+// Long because it is a list; those of the gateway and of the pages are in `router/`, and nowhere else.
 
 mod console;
+mod gateway;
 
 use axum::Router;
 use axum::handler::Handler;
@@ -17,8 +18,22 @@ use banksman_core::{Action, Decision, Risk, Status, Tier};
 
 use crate::openapi::{Operation, Parameter};
 use crate::problem::{Code, ProblemError};
-use crate::routes::{actions, audit, batches, decisions, events, hitl, house, mcp, meta, metrics, policy};
+use crate::routes::{actions, audit, batches, decisions, events, house, meta, metrics, policy};
 use crate::{Access, App};
+
+/// Why a decision may not count, in whatever words it was sent.
+const DECIDING: &[Code] = &[
+    Code::NotFound,
+    Code::StaleVersion,
+    Code::DigestMismatch,
+    Code::Expired,
+    Code::AlreadyDecided,
+    Code::AlreadyVoted,
+    Code::SelfApproval,
+    Code::MissingRole,
+    Code::ReasonRequired,
+    Code::Frozen,
+];
 
 /// A route and everything that is said about it.
 pub(crate) struct Route {
@@ -122,21 +137,12 @@ pub(crate) fn routes() -> Vec<Route> {
             Operation::new("decideAction", "Approve, deny, modify or respond to the version that was seen")
                 .takes::<DecisionRequest>()
                 .answers::<ActionView>(200, "Decided, or one approval closer")
+                .fails(DECIDING)
                 .fails(&[
-                    Code::NotFound,
-                    Code::StaleVersion,
-                    Code::DigestMismatch,
-                    Code::Expired,
-                    Code::AlreadyDecided,
-                    Code::AlreadyVoted,
-                    Code::SelfApproval,
-                    Code::MissingRole,
-                    Code::ReasonRequired,
                     Code::MessageRequired,
                     Code::InvalidArgs,
                     Code::ModificationBlocked,
                     Code::RememberNotAllowed,
-                    Code::Frozen,
                 ]),
         ),
         route(
@@ -463,162 +469,11 @@ pub(crate) fn routes() -> Vec<Route> {
                 "application/json",
             ),
         ),
-        route(
-            POST,
-            "/mcp",
-            Agent,
-            mcp::post,
-            mcp_operation(
-                "mcpPost",
-                "Speak to the MCP servers behind the gateway: to the only one, or to all of them",
-            )
-            .answers_with(
-                202,
-                "Heard; or, for clients that only post JSON, held",
-                "application/json",
-            ),
-        ),
-        route(
-            GET,
-            "/mcp",
-            Agent,
-            mcp::get,
-            mcp_operation("mcpGet", "Hear what the MCP servers say on their own account"),
-        ),
-        route(
-            DELETE,
-            "/mcp",
-            Agent,
-            mcp::delete,
-            mcp_operation("mcpDelete", "End an MCP session").answers_nothing(204, "Ended"),
-        ),
-        route(
-            POST,
-            "/mcp/{upstream}",
-            Agent,
-            mcp::post_one,
-            mcp_operation("mcpPostOne", "Speak to one MCP server behind the gateway").answers_with(
-                202,
-                "Heard; or, for clients that only post JSON, held",
-                "application/json",
-            ),
-        ),
-        route(
-            GET,
-            "/mcp/{upstream}",
-            Agent,
-            mcp::get_one,
-            mcp_operation("mcpGetOne", "Hear what one MCP server says on its own account"),
-        ),
-        route(
-            DELETE,
-            "/mcp/{upstream}",
-            Agent,
-            mcp::delete_one,
-            mcp_operation("mcpDeleteOne", "End a session with one MCP server").answers_nothing(204, "Ended"),
-        ),
-        route(
-            GET,
-            "/.well-known/oauth-protected-resource",
-            Public,
-            mcp::protected_resource,
-            Operation::new("protectedResource", "How MCP clients authenticate (RFC 9728)").answers_with(
-                200,
-                "By a bearer token",
-                "application/json",
-            ),
-        ),
-        route(
-            GET,
-            "/.well-known/oauth-protected-resource/mcp",
-            Public,
-            mcp::protected_resource,
-            Operation::new("protectedResourceMcp", "The same, under the endpoint's own name").answers_with(
-                200,
-                "By a bearer token",
-                "application/json",
-            ),
-        ),
-        route(
-            GET,
-            "/.well-known/oauth-protected-resource/mcp/{upstream}",
-            Public,
-            mcp::protected_resource_of,
-            Operation::new("protectedResourceOne", "The same, for one server").answers_with(
-                200,
-                "By a bearer token",
-                "application/json",
-            ),
-        ),
-        route(
-            GET,
-            "/hitl/pending",
-            Person,
-            hitl::list,
-            Operation::new("hitlPending", "What waits, in harombe's words").answers_with(
-                200,
-                "A list",
-                "application/json",
-            ),
-        ),
-        route(
-            GET,
-            "/hitl/pending/{id}",
-            Anyone,
-            hitl::show,
-            Operation::new("hitlStatus", "Where one request stands, in harombe's words")
-                .answers_with(200, "It", "application/json")
-                .fails(&[Code::NotFound]),
-        ),
-        route(
-            POST,
-            "/hitl/decide/{id}",
-            Person,
-            hitl::decide,
-            Operation::new("hitlDecide", "Approve or deny, in harombe's words")
-                .takes::<hitl::Decided>()
-                .answers_with(200, "Decided", "application/json")
-                .fails(&[
-                    Code::NotFound,
-                    Code::StaleVersion,
-                    Code::DigestMismatch,
-                    Code::Expired,
-                    Code::AlreadyDecided,
-                    Code::AlreadyVoted,
-                    Code::SelfApproval,
-                    Code::MissingRole,
-                    Code::ReasonRequired,
-                    Code::Frozen,
-                ]),
-        ),
-        route(
-            GET,
-            "/hitl/result/{id}",
-            Anyone,
-            hitl::result,
-            Operation::new("hitlResult", "The result of a held call, in harombe's words")
-                .answers_with(200, "The answer of the tool's server", "application/json")
-                .answers_with(202, "Not yet", "application/json")
-                .answers_with(403, "It did not run, and why", "application/json")
-                .fails(&[Code::NotFound]),
-        ),
     ]
     .into_iter()
+    .chain(gateway::routes())
     .chain(console::routes())
     .collect()
-}
-
-/// What every route of the gateway may answer: whatever the server behind it does.
-fn mcp_operation(id: &'static str, summary: &'static str) -> Operation {
-    Operation::new(id, summary)
-        .with(Parameter::header("Mcp-Session-Id", "the session, once there is one"))
-        .answers_with(200, "A message", "application/json")
-        .answers_with(200, "Messages", "text/event-stream")
-        .answers_with(400, "No message", "application/json")
-        .answers_with(404, "No such server or session", "application/json")
-        .answers_nothing(405, "The server does not do that")
-        .answers_with(502, "The server behind the gateway does not answer", "application/json")
-        .fails(&[Code::BodyTooLarge, Code::NotFound])
 }
 
 /// Which routes there are, and who may call them.
