@@ -85,7 +85,7 @@ impl Gateway {
     /// The page on which people decide about an action.
     pub(crate) fn review_url(&self, id: banksman_core::ActionId) -> String {
         let base = self.config.review_url.as_deref().unwrap_or(REVIEW_URL);
-        format!("{}/#{id}", base.trim_end_matches('/'))
+        format!("{}/actions/{id}", base.trim_end_matches('/'))
     }
 
     /// A message from a client.
