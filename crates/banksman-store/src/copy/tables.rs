@@ -15,6 +15,8 @@ pub(super) struct Table {
     pub(super) columns: &'static [Column],
     /// Columns that tell rows apart; of those, texts are compared byte by byte in both databases.
     pub(super) key: &'static str,
+    /// A column that only SQLite has, read to derive from; it comes last.
+    pub(super) left_behind: Option<&'static str>,
     /// A column that only PostgreSQL has, and what it holds for a row of SQLite.
     pub(super) derived: Option<(Column, Derive)>,
 }
@@ -22,10 +24,9 @@ pub(super) struct Table {
 pub(super) type Derive = fn(&Table, &[Value]) -> Result<Value, StoreError>;
 
 impl Table {
-    /// What SQLite is asked for. Whether an action can be joined is a column of its own there.
     pub(super) fn select_from_sqlite(&self) -> String {
-        let joinable = if self.name == "actions" { ", joinable" } else { "" };
-        format!("SELECT {}{joinable} FROM {} ORDER BY {}", self.names(), self.name, self.key)
+        let last = self.left_behind.map_or(String::new(), |column| format!(", {column}"));
+        format!("SELECT {}{last} FROM {} ORDER BY {}", self.names(), self.name, self.key)
     }
 
     pub(super) fn select_from_postgres(&self) -> String {
@@ -101,18 +102,21 @@ pub(super) const TABLES: &[Table] = &[
         name: "freezes",
         columns: &[("id", Type::BYTEA), ("body", Type::TEXT)],
         key: "id",
+        left_behind: None,
         derived: None,
     },
     Table {
         name: "grants",
         columns: &[("id", Type::BYTEA), ("expires_at", Type::INT8), ("body", Type::TEXT)],
         key: "id",
+        left_behind: None,
         derived: None,
     },
     Table {
         name: "delegations",
         columns: &[("id", Type::BYTEA), ("ends_at", Type::INT8), ("body", Type::TEXT)],
         key: "id",
+        left_behind: None,
         derived: None,
     },
     Table {
@@ -129,6 +133,7 @@ pub(super) const TABLES: &[Table] = &[
             ("revoked_at", Type::INT8),
         ],
         key: "id",
+        left_behind: None,
         derived: None,
     },
     Table {
@@ -152,12 +157,14 @@ pub(super) const TABLES: &[Table] = &[
             ("state", Type::TEXT),
         ],
         key: "id",
+        left_behind: Some("joinable"),
         derived: Some((("join_key", Type::BYTEA), join_key)),
     },
     Table {
         name: "submissions",
         columns: &[("action", Type::BYTEA), ("version", Type::INT8), ("body", Type::TEXT)],
         key: "action, version",
+        left_behind: None,
         derived: None,
     },
     Table {
@@ -169,6 +176,7 @@ pub(super) const TABLES: &[Table] = &[
             ("items", Type::BYTEA),
         ],
         key: "id",
+        left_behind: None,
         derived: None,
     },
     Table {
@@ -181,6 +189,7 @@ pub(super) const TABLES: &[Table] = &[
             ("created_at", Type::INT8),
         ],
         key: "agent, key",
+        left_behind: None,
         derived: Some((("id", Type::BYTEA), idempotency_id)),
     },
     Table {
@@ -193,6 +202,7 @@ pub(super) const TABLES: &[Table] = &[
             ("value", Type::BYTEA),
         ],
         key: "meter, at, action",
+        left_behind: None,
         derived: None,
     },
     Table {
@@ -212,12 +222,14 @@ pub(super) const TABLES: &[Table] = &[
             ("body", Type::TEXT),
         ],
         key: "seq",
+        left_behind: None,
         derived: None,
     },
     Table {
         name: "outbox",
         columns: &[("id", Type::INT8), ("action", Type::BYTEA), ("notice", Type::TEXT), ("at", Type::INT8)],
         key: "id",
+        left_behind: None,
         derived: None,
     },
 ];

@@ -5,9 +5,6 @@ use std::collections::BTreeSet;
 use super::tables::TABLES;
 use crate::sqlite::SqliteStore;
 
-/// Columns that SQLite alone has: what they say is kept in another way.
-const LEFT_BEHIND: &[(&str, &str)] = &[("actions", "joinable")];
-
 /// Tables that are not copied as they are.
 const OTHERWISE: &[&str] = &["control"];
 
@@ -27,10 +24,9 @@ fn every_column_of_every_table_goes_along() {
         statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?))).unwrap().map(Result::unwrap).collect();
     let known = |table: &str, column: &str| {
         OTHERWISE.contains(&table)
-            || LEFT_BEHIND.contains(&(table, column))
-            || TABLES
-                .iter()
-                .any(|known| known.name == table && known.columns.iter().any(|(name, _)| *name == column))
+            || TABLES.iter().filter(|known| known.name == table).any(|known| {
+                known.left_behind == Some(column) || known.columns.iter().any(|(name, _)| *name == column)
+            })
     };
     for (table, column) in &there {
         assert!(known(table, column), "{table}.{column} would be left behind");
