@@ -17,6 +17,12 @@ What to do next:
   banksman freeze --everything
                             stop all agents, at once
 
+In front of an agent that you have:
+  banksman setup claude-code
+                            or codex: its tool calls are judged before they run
+  banksman exec -- CMD      judge one command, then run exactly it
+  banksman mcp scan -- CMD  a policy to start from, for an MCP server
+
 `banksman help` lists all commands.
 ";
 
