@@ -116,15 +116,17 @@ pub(crate) async fn show(
     patience: Patience,
     IdPath(id): IdPath<ActionId>,
 ) -> Answer {
-    let case = app.engine.action(&caller, id).await?;
     let left = patience.for_people();
-    if case.status() != Status::Pending || left.is_zero() {
-        return ok(&ActionView::seen_by(&caller, &case));
-    }
-    drop(case);
-    patience
-        .wait(async move { ok(&ActionView::seen_by(&caller, &*wait(&app, &caller, id, left).await?)) })
-        .await
+    let look = async move {
+        let case = if left.is_zero() {
+            app.engine.action(&caller, id).await?
+        } else {
+            wait(&app, &caller, id, left).await?
+        };
+        ok(&ActionView::seen_by(&caller, &case))
+    };
+    // Looking is waiting too, if a fleet that comes back looks at once.
+    if left.is_zero() { look.await } else { patience.wait(look).await }
 }
 
 pub(crate) async fn list(
