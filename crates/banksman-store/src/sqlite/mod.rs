@@ -4,6 +4,7 @@ mod apply;
 mod checkpoint;
 mod control;
 mod examine;
+mod lists;
 mod meters;
 mod read;
 mod rows;
@@ -18,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use banksman_core::meter::{MeterQuery, Reading};
-use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
+use banksman_core::{ActionId, BatchId, Case, Digest, Submission, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 pub use self::examine::{back_up, examine};
@@ -29,8 +30,8 @@ use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
-    StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, PendingCounts,
+    Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// How many idle reading connections are kept.
@@ -169,8 +170,12 @@ impl Store for SqliteStore {
         self.read(move |connection| read::case(connection, id)).await
     }
 
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError> {
+        self.read(move |connection| read::submission(connection, id, version)).await
+    }
+
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
-        self.read(move |connection| read::cases(connection, &query)).await
+        self.read(move |connection| lists::cases(connection, &query)).await
     }
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
@@ -219,7 +224,11 @@ impl Store for SqliteStore {
     }
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
-        self.read(read::pending_count).await
+        Ok(self.writer.pending())
+    }
+
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
+        self.read(lists::pending_counts).await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
