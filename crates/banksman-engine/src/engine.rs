@@ -14,6 +14,7 @@ use crate::in_force::PolicyInForce;
 use crate::live::Live;
 use crate::memory::Memory;
 use crate::regression::Failures;
+use crate::statistics::Counting;
 use crate::tally::Tally;
 use crate::timekeeper::Timekeeper;
 use crate::triage::TriageDesk;
@@ -52,6 +53,7 @@ pub struct Engine {
     pub(crate) triage: TriageDesk,
     pub(crate) failures: Failures,
     pub(crate) tally: Tally,
+    pub(crate) counting: Counting,
 }
 
 impl Engine {
@@ -85,6 +87,7 @@ impl Engine {
             triage: TriageDesk::default(),
             failures: Failures::default(),
             tally: Tally::default(),
+            counting: Counting::default(),
         }))
     }
 

@@ -42,6 +42,7 @@ pub struct House {
 pub enum Place {
     Inbox,
     Action,
+    Overview,
     Grants,
     Delegations,
     Freezes,
@@ -123,6 +124,7 @@ pub struct Frame<'a> {
 
 const PLACES: &[(Place, &str, &str)] = &[
     (Place::Inbox, "/", "Inbox"),
+    (Place::Overview, "/overview", "Overview"),
     (Place::Audit, "/audit", "Audit"),
     (Place::Grants, "/grants", "Grants"),
     (Place::Delegations, "/delegations", "Delegations"),

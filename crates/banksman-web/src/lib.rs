@@ -13,6 +13,7 @@ mod values;
 
 mod moment;
 mod parts;
+mod plot;
 
 mod card;
 mod frame;
@@ -24,6 +25,7 @@ mod decide;
 mod edit;
 mod house;
 mod inbox;
+mod overview;
 mod policy;
 mod sign_in;
 
@@ -37,5 +39,6 @@ pub use edit::{EditPage, FormField, args_of_form};
 pub use frame::{Frame, House, Notice, Place, Said, Viewer};
 pub use house::{delegations, freezes, grants, mode};
 pub use inbox::{InboxFilter, InboxPage, Sort};
+pub use overview::{OverviewPage, Waiting, Window};
 pub use policy::PolicyPage;
 pub use sign_in::{bad_code, problem, sign_in, signed_out};

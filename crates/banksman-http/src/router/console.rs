@@ -6,7 +6,7 @@ use axum::middleware::from_fn;
 use super::{Route, route};
 use crate::Access::{Public, Session};
 use crate::App;
-use crate::console::{action, assets, batch, decide, house, inbox, live, records, sign_in, words};
+use crate::console::{action, assets, batch, decide, house, inbox, live, overview, records, sign_in, words};
 use crate::openapi::{Operation, Parameter};
 use crate::problem::Code;
 
@@ -102,6 +102,7 @@ pub(super) fn routes() -> Vec<Route> {
         page("/mode", house::mode, "modePage", "How strict the house is"),
         form("/mode", house::change_mode, "changeModeFromPage", "Change the mode"),
         form("/mode/fallback", house::fall_back, "fallBackFromPage", "Fall back to shadow"),
+        page("/overview", overview::overview, "overviewPage", "What waits now, and what happened lately"),
         page("/audit", records::audit, "auditPage", "The audit log, to read"),
         route(
             Method::GET,

@@ -260,11 +260,9 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
     let inbox = InboxPage {
         filter: &filter,
         actions: &list,
-        matching: &list,
-        page: 1,
-        pages: 2,
-        looked_at: 2,
-        more: true,
+        next: Some(pending.id),
+        among: Some(20_000),
+        by_risk: &BTreeMap::from([(Risk::High, 2)]),
         total: 2,
     };
     let history = [History { of: "this agent", actions: &list }];
