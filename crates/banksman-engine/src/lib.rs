@@ -49,13 +49,14 @@ mod timekeeper;
 
 pub use admission::QueueLimits;
 pub use claim::Claimed;
+pub use consider::Explained;
 pub use clock::{Clock, SteadyClock, SystemClock};
 pub use credentials::{IssuedToken, NewToken};
 pub use decide_batch::ItemAnswer;
 pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
-pub use in_force::{PolicyInForce, RefusedPolicy};
+pub use in_force::{LookedFor, PolicyInForce, PolicyText, RefusedPolicy, RuleText};
 pub use policy::Judge;
 pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;

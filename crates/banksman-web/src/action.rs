@@ -10,7 +10,7 @@ use crate::diff;
 use crate::frame::{Frame, Place};
 use crate::marks::numbered;
 use crate::moment::{ago, left, moment};
-use crate::parts::{Progress, decided, findings, meaning, risk, status};
+use crate::parts::{Progress, decided, findings, meaning, risk, rule_link, status};
 use crate::text::{Foreign, ForeignLines, brief};
 use crate::values::{block, canonical, table};
 
@@ -89,7 +89,7 @@ impl ActionPage<'_> {
                 }
                 p.meta {
                     span { "asked by " b { (Foreign(&action.agent)) } " " (ago(action.created_at, frame.now)) }
-                    span { "rule " code { (Foreign(&action.verdict.rule)) } }
+                    span { "rule " (rule_link(&action.verdict.rule)) }
                     span { (Progress::of(action).short()) }
                     @if let Some(batch) = action.batch { span { a href=(format!("/batches/{batch}")) { "part of a batch" } } }
                     @if action.version > 1 { span { "edited: version " (action.version) } }
@@ -112,10 +112,10 @@ fn judged(action: &ActionView) -> Markup {
             (findings(&found))
             dl.pairs {
                 dt { "Tier" } dd { (verdict.tier.as_str()) }
-                dt { "Rule" } dd { code { (Foreign(&verdict.rule)) } }
+                dt { "Rule" } dd { (rule_link(&verdict.rule)) }
                 @if verdict.matched.len() > 1 {
                     dt { "Also matched" }
-                    dd { @for rule in verdict.matched.iter().filter(|rule| **rule != verdict.rule) { code { (Foreign(rule)) } " " } }
+                    dd { @for rule in verdict.matched.iter().filter(|rule| **rule != verdict.rule) { (rule_link(rule)) " " } }
                 }
                 dt { "Can be undone" } dd { @if action.assessment.reversible { "nothing found that says otherwise" } @else { strong { "no" } } }
                 @if !action.assessment.resources.is_empty() {

@@ -8,7 +8,7 @@ use maud::{Markup, html};
 
 use crate::card::card;
 use crate::frame::{Frame, Place};
-use crate::parts::{choice, line, risk};
+use crate::parts::{choice, line, percent_encoded, risk};
 
 /// In which order a list comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -238,12 +238,4 @@ impl InboxPage<'_> {
             }
         }
     }
-}
-
-/// A text as part of an address.
-fn percent_encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }

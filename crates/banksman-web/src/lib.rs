@@ -40,5 +40,5 @@ pub use frame::{Frame, House, Notice, Place, Said, Viewer};
 pub use house::{delegations, freezes, grants, mode};
 pub use inbox::{InboxFilter, InboxPage, Sort};
 pub use overview::{OverviewPage, Waiting, Window};
-pub use policy::PolicyPage;
+pub use policy::{LookedForRule, PolicyAnswer, PolicyPage, PolicyQuestion, PolicyRule, Say, looked_for};
 pub use sign_in::{bad_code, problem, sign_in, signed_out};

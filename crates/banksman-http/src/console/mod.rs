@@ -11,6 +11,7 @@ pub(crate) mod house;
 pub(crate) mod inbox;
 pub(crate) mod live;
 pub(crate) mod overview;
+pub(crate) mod policy;
 pub(crate) mod records;
 pub(crate) mod sign_in;
 pub(crate) mod words;

@@ -6,7 +6,7 @@ use axum::middleware::from_fn;
 use super::{Route, route};
 use crate::Access::{Public, Session};
 use crate::App;
-use crate::console::{action, assets, batch, decide, house, inbox, live, overview, records, sign_in, words};
+use crate::console::{action, assets, batch, decide, house, inbox, live, overview, policy, records, sign_in, words};
 use crate::openapi::{Operation, Parameter};
 use crate::problem::Code;
 
@@ -113,7 +113,9 @@ pub(super) fn routes() -> Vec<Route> {
                 .answers_with(200, "One event a line", "application/jsonl")
                 .fails(&[Code::InvalidRequest]),
         ),
-        page("/policy", records::policy, "policyPage", "Which policy is in force"),
+        page("/policy", policy::policy, "policyPage", "Which policy is in force, and its rules"),
+        page("/policy/built-in", policy::looked_for, "lookedForPage", "What reading an action looks for"),
+        form("/policy/explain", policy::explain, "explainFromPage", "What policy would say of an action"),
         route(
             Method::GET,
             "/live",
