@@ -22,6 +22,7 @@ mod consider;
 mod propose;
 mod propose_batch;
 mod read;
+mod schema;
 mod statistics;
 mod tally;
 mod triage;

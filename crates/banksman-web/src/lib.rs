@@ -7,6 +7,7 @@
 mod text;
 
 mod diff;
+mod form;
 mod lookalike;
 mod marks;
 mod values;
@@ -31,11 +32,12 @@ mod sign_in;
 
 mod assets;
 
-pub use action::{ActionPage, History};
+pub use action::{ActionPage, EarlierVersion, History};
 pub use assets::{Asset, asset};
 pub use audit::{AuditFilter, AuditPage, Entry};
 pub use batch::BatchPage;
-pub use edit::{EditPage, FormField, args_of_form};
+pub use edit::EditPage;
+pub use form::{Draft, FormField, Misfit, args_of_form};
 pub use frame::{Frame, House, Notice, Place, Said, Viewer};
 pub use house::{delegations, freezes, grants, mode};
 pub use inbox::{InboxFilter, InboxPage, Sort};
