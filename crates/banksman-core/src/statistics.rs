@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use crate::audit::{ActionRef, FORMAT};
-use crate::{Decision, Risk, Status, Tier, Timestamp};
+use crate::{Risk, Status, Tier, Timestamp};
 
 /// One hour.
 const HOUR: Duration = Duration::from_secs(3600);
@@ -207,8 +207,6 @@ struct Counted {
     at: Timestamp,
     #[serde(default)]
     action: Option<ActionRef>,
-    #[serde(default)]
-    decision: Option<Decision>,
     #[serde(default)]
     grant: Option<serde::de::IgnoredAny>,
 }

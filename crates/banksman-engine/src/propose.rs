@@ -14,6 +14,7 @@ use crate::admission::Scope;
 use crate::advance::{FreezeOf, notices};
 use crate::consider::{Surroundings, Tab};
 use crate::grants::spent_grant;
+use crate::schema::check_args;
 use crate::{Engine, EngineError, ids};
 
 /// A proposal as it came in.

@@ -8,6 +8,7 @@ use maud::{Markup, html};
 
 use crate::card::card;
 use crate::frame::{Frame, Place};
+use crate::guide::in_inbox;
 use crate::parts::{choice, line, percent_encoded, risk};
 
 /// In which order a list comes.
@@ -23,6 +24,10 @@ pub enum Sort {
 }
 
 impl Sort {
+    /// Every order, and what it is called.
+    pub(crate) const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::Urgency, "urgency, age"), (Self::Deadline, "deadline"), (Self::Risk, "risk")];
+
     /// As it travels.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -131,6 +136,7 @@ impl InboxPage<'_> {
                 h1 { (heading) }
                 @if waiting { (self.levels()) }
             }
+            @if waiting { (in_inbox(frame)) }
             (self.form(status))
             @if self.actions.is_empty() { (self.empty(waiting)) }
             div.cards {
@@ -170,8 +176,8 @@ impl InboxPage<'_> {
                 (choice("risk", "Risk", "any", Risk::ALL.iter().map(|risk| risk.as_str()), chosen(filter.risk.map(Risk::as_str))))
                 label.field { span { "Order" }
                     select name="sort" {
-                        @for (sort, words) in [(Sort::Urgency, "urgency, age"), (Sort::Deadline, "deadline"), (Sort::Risk, "risk")] {
-                            option value=(sort.as_str()) selected[sort == filter.sort] { (words) }
+                        @for (sort, words) in Sort::WORDS {
+                            option value=(sort.as_str()) selected[*sort == filter.sort] { (words) }
                         }
                     }
                 }

@@ -18,6 +18,8 @@ mod plot;
 
 mod card;
 mod frame;
+mod guide;
+mod settings;
 
 mod action;
 mod audit;
@@ -39,8 +41,10 @@ pub use batch::BatchPage;
 pub use edit::EditPage;
 pub use form::{Draft, FormField, Misfit, args_of_form};
 pub use frame::{Frame, House, Notice, Place, Said, Viewer};
+pub use guide::guide;
 pub use house::{delegations, freezes, grants, mode};
 pub use inbox::{InboxFilter, InboxPage, Sort};
 pub use overview::{OverviewPage, Waiting, Window};
 pub use policy::{LookedForRule, PolicyAnswer, PolicyPage, PolicyQuestion, PolicyRule, Say, looked_for};
+pub use settings::{Preferences, Theme, settings};
 pub use sign_in::{bad_code, problem, sign_in, signed_out};

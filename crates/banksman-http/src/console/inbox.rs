@@ -42,7 +42,7 @@ pub(crate) struct InboxParams {
 }
 
 impl InboxParams {
-    fn into_filter(self) -> Result<InboxFilter, ProblemError> {
+    fn into_filter(self, usual: Sort) -> Result<InboxFilter, ProblemError> {
         Ok(InboxFilter {
             status: parsed("status", self.status)?,
             risk: parsed("risk", self.risk)?,
@@ -50,7 +50,7 @@ impl InboxParams {
             tool: self.tool,
             agent: self.agent,
             search: self.q.trim().to_owned(),
-            sort: Sort::from_text(&self.sort),
+            sort: if self.sort.is_empty() { usual } else { Sort::from_text(&self.sort) },
             after: parsed("after", self.after)?,
         })
     }
@@ -63,7 +63,10 @@ pub(crate) async fn home(
     Told(notice): Told,
 ) -> Page {
     match session {
-        Some(session) => list(&app, &session, &params.into_filter()?, notice).await,
+        Some(session) => {
+            let filter = params.into_filter(session.preferences.sort)?;
+            list(&app, &session, &filter, notice).await
+        },
         None => Ok(html(StatusCode::OK, banksman_web::signed_out())),
     }
 }

@@ -13,6 +13,7 @@ pub(crate) mod live;
 pub(crate) mod overview;
 pub(crate) mod policy;
 pub(crate) mod records;
+pub(crate) mod settings;
 pub(crate) mod sign_in;
 pub(crate) mod words;
 

@@ -245,8 +245,8 @@ mod tests {
         let three = [("list:/l", ""), ("text:/l/0", "a"), ("text:/l/1", "b"), ("text:/l/2", "c")];
         assert_eq!(args(&[&three[..], &[("drop:/l/1", "yes")]].concat()), r#"{"l":["a","c"]}"#);
         assert_eq!(args(&[&three[..], &[("drop:/l", "yes")]].concat()), "{}");
-        let schema = r#"{"properties":{"l":{"type":"array","items":{"$ref":"#/$defs/item"}}},
-                         "$defs":{"item":{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}}}"#;
+        let schema = r##"{"properties":{"l":{"type":"array","items":{"$ref":"#/$defs/item"}}},
+                         "$defs":{"item":{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}}}"##;
         let draft = read(&[("list:/l", ""), ("more:/l", "")], Some(schema));
         assert_eq!((draft.args.as_str(), draft.asks_for_more), (r#"{"l":[{"n":0}]}"#, true));
         let draft = read(&[("more:/l", "")], Some(schema));
