@@ -66,9 +66,10 @@ async fn paths(server: &Server) -> Vec<String> {
     let items = json!({"items": [{"tool": "charge_card", "args": {"card": "4111-1111"}}]});
     let batch = server.send(Request::post("/v1/batches", &items).by(&server.riley)).await.ok(200);
     let mut paths: Vec<String> =
-        ["/grants", "/delegations", "/freezes", "/mode", "/audit", "/audit/export", "/policy"]
+        "/grants /delegations /freezes /mode /audit /audit/export /policy /policy/built-in /overview /settings /guide"
+            .split(' ')
             .map(String::from)
-            .into();
+            .collect();
     paths.extend([
         format!("/actions/{}", id(&action)),
         format!("/actions/{}/edit", id(&action)),
@@ -183,7 +184,7 @@ async fn a_long_list_has_pages() {
         };
         assert_eq!(shown(&first).union(&shown(&second)).count(), 30, "{sort}");
     }
-    assert_eq!(browser.open(&server, "/?after=nonsense").await.status, 400);
+    browser.open(&server, "/?after=nonsense").await.problem(422, "invalid_request");
 }
 
 #[tokio::test]
