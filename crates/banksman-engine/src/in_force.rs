@@ -86,7 +86,8 @@ impl Engine {
         let judge = self.judge.load();
         let Some(policy) = judge.policy() else { return PolicyText::default() };
         let remarks = policy.remarks();
-        let remark = |id: &str| remarks.iter().find(|remark| remark.rule == id).map(|remark| remark.problem.clone());
+        let remark =
+            |id: &str| remarks.iter().find(|remark| remark.rule == id).map(|remark| remark.problem.clone());
         let rules = policy.listing().iter().map(|rule| RuleText {
             id: rule.id.clone(),
             place: rule.place.to_string(),

@@ -50,8 +50,8 @@ mod timekeeper;
 
 pub use admission::QueueLimits;
 pub use claim::Claimed;
-pub use consider::Explained;
 pub use clock::{Clock, SteadyClock, SystemClock};
+pub use consider::Explained;
 pub use credentials::{IssuedToken, NewToken};
 pub use decide_batch::ItemAnswer;
 pub use dispatcher::{LogSink, NoticeSink};

@@ -49,11 +49,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn statistics(
-        self: &Arc<Self>,
-        parts: u32,
-        hours_each: u32,
-    ) -> Result<Counts, EngineError> {
+    pub async fn statistics(self: &Arc<Self>, parts: u32, hours_each: u32) -> Result<Counts, EngineError> {
         self.count_events(AT_ONCE).await?;
         let now = self.clock.now();
         let counts = {

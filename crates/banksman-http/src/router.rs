@@ -115,7 +115,10 @@ pub(crate) fn routes() -> Vec<Route> {
                 .with(Parameter::query("agent", "who asked"))
                 .with(Parameter::query("cursor", "continue behind the last page"))
                 .with(Parameter::limit())
-                .with(Parameter::query("order", "`asc` or `desc`, by age; of what is pending also `urgency`, `deadline` or `risk`"))
+                .with(Parameter::query(
+                    "order",
+                    "`asc` or `desc`, by age; of what is pending also `urgency`, `deadline` or `risk`",
+                ))
                 .answers::<Page<ActionView>>(200, "A page")
                 .fails(&[Code::InvalidRequest]),
         ),

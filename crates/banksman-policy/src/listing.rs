@@ -28,7 +28,8 @@ impl Policy {
         let listed = self.rules.iter().map(|rule| {
             let source = sources.iter().find(|source| source.name() == rule.place.file);
             let name = rule.id.strip_prefix("tools.").unwrap_or(&rule.id);
-            let text = source.map(|source| lines_of(source.text(), rule.place.line, name)).unwrap_or_default();
+            let text =
+                source.map(|source| lines_of(source.text(), rule.place.line, name)).unwrap_or_default();
             ListedRule { id: rule.id.clone(), place: rule.place.clone(), text }
         });
         self.listing = listed.collect();
@@ -62,7 +63,9 @@ fn lines_of(text: &str, line: u64, name: &str) -> String {
     if !is_item(line(start)) && line(start).trim_start().starts_with("id:") {
         let inner = indent(line(start));
         let above = (start.saturating_sub(20)..start).rev();
-        if let Some(item) = above.clone().find(|number| is_item(line(*number)) && indent(line(*number)) == inner) {
+        if let Some(item) =
+            above.clone().find(|number| is_item(line(*number)) && indent(line(*number)) == inner)
+        {
             start = item;
         }
     }
@@ -78,7 +81,8 @@ fn lines_of(text: &str, line: u64, name: &str) -> String {
 fn names(line: &str, name: &str) -> bool {
     let line = line.trim_start();
     let line = line.strip_prefix(['"', '\'']).unwrap_or(line);
-    line.strip_prefix(name).is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
+    line.strip_prefix(name)
+        .is_some_and(|rest| rest.trim_start_matches(['"', '\'']).trim_start().starts_with(':'))
 }
 
 #[cfg(test)]
@@ -109,8 +113,11 @@ risk:
     #[test]
     fn each_rule_comes_with_its_own_lines_and_no_others() {
         let policy = Policy::parse("policy.yaml", TEXT).unwrap();
-        let texts: Vec<(&str, u64, &str)> =
-            policy.listing().iter().map(|rule| (rule.id.as_str(), rule.place.line, rule.text.as_str())).collect();
+        let texts: Vec<(&str, u64, &str)> = policy
+            .listing()
+            .iter()
+            .map(|rule| (rule.id.as_str(), rule.place.line, rule.text.as_str()))
+            .collect();
         assert_eq!(
             texts,
             [

@@ -94,7 +94,8 @@ impl ActionPage<'_> {
 
     /// What each edit changed, the newest first.
     fn edits(&self) -> Markup {
-        let newer = std::iter::once(&self.action.args).chain(self.earlier.iter().map(|earlier| &earlier.args));
+        let newer =
+            std::iter::once(&self.action.args).chain(self.earlier.iter().map(|earlier| &earlier.args));
         html! {
             @for (after, before) in newer.zip(self.earlier) {
                 section.panel {
@@ -107,7 +108,11 @@ impl ActionPage<'_> {
 
     /// What differs from the last action of this agent with this tool that people answered: a second attempt shows here.
     fn since_the_last(&self) -> Markup {
-        let last = self.history.first().filter(|history| history.same_tool).and_then(|history| history.actions.first());
+        let last = self
+            .history
+            .first()
+            .filter(|history| history.same_tool)
+            .and_then(|history| history.actions.first());
         html! {
             @if let Some(last) = last {
                 details.panel { summary { "What differs from the last one that was answered (" (last.status.as_str()) ")" }

@@ -1,6 +1,6 @@
 //! Editing arguments: a form of fields, then a picture of the change, then the decision.
 
-use banksman_core::visible::pretty;
+use banksman_core::visible::{VisibleJson, pretty};
 use banksman_core::wire::ActionView;
 use maud::{Markup, html};
 
@@ -50,7 +50,7 @@ impl EditPage<'_> {
                         h2 { "The same as JSON" }
                         form method="post" action=(here) {
                             (binding(frame.viewer.csrf, action))
-                            label.field { span { "All arguments" } textarea.code name="raw" rows="14" spellcheck="false" { "\n" (self.draft.typed.get("").cloned().unwrap_or_else(|| pretty(&self.draft.args))) } }
+                            label.field { span { "All arguments" } textarea.code name="raw" rows="14" spellcheck="false" { "\n" (self.draft.typed.get("").map(|typed| VisibleJson(typed).to_string()).unwrap_or_else(|| pretty(&self.draft.args))) } }
                             div.buttons { button { "Show what changes" } }
                         }
                     }

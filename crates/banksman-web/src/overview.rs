@@ -214,7 +214,11 @@ fn by_tool<'a>(tools: impl Iterator<Item = (&'a String, &'a Ways)>) -> Markup {
     tools.sort_by_key(|(name, ways)| (std::cmp::Reverse(ways.proposed), *name));
     let more = tools.len().saturating_sub(TOOLS);
     let rows = tools.into_iter().take(TOOLS).map(|(name, ways)| {
-        let shown = if name == OTHER_TOOLS { html! { "others" } } else { html! { code { (Foreign(&brief(name, 60))) } } };
+        let shown = if name == OTHER_TOOLS {
+            html! { "others" }
+        } else {
+            html! { code { (Foreign(&brief(name, 60))) } }
+        };
         (shown, *ways)
     });
     html! {

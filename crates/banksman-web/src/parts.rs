@@ -162,7 +162,11 @@ pub(crate) fn anchor(of: &str, name: &str) -> String {
 /// A rule of the policy, and the way to its words.
 pub(crate) fn rule_link(rule: &str) -> Markup {
     let ours = ["risks.", "preset.", "tinman.", "defaults.", "budgets.", "severities.", "triage."];
-    let place = if ours.iter().any(|own| rule.starts_with(own)) { "built-in".to_owned() } else { anchor("rule", rule) };
+    let place = if ours.iter().any(|own| rule.starts_with(own)) {
+        "built-in".to_owned()
+    } else {
+        anchor("rule", rule)
+    };
     html! { a href=(format!("/policy#{place}")) { code { (Foreign(rule)) } } }
 }
 

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use crate::frame::{Frame, Place};
 use crate::marks::numbered;
 use crate::moment::{moment, span};
-use crate::parts::{anchor, findings, finding_link, hidden, line, risk, rule_link};
+use crate::parts::{anchor, finding_link, findings, hidden, line, risk, rule_link};
 use crate::text::{Foreign, ForeignLines};
 
 /// A rule as it is written.

@@ -163,7 +163,11 @@ impl Browser {
         let mut body = vec![0; length];
         self.stream.read_exact(&mut body)?;
         if !status.contains(" 200 ") {
-            bail!("{} answered {status}{}", request.lines().next().unwrap_or_default(), String::from_utf8_lossy(&body));
+            bail!(
+                "{} answered {status}{}",
+                request.lines().next().unwrap_or_default(),
+                String::from_utf8_lossy(&body)
+            );
         }
         Ok(length)
     }

@@ -45,7 +45,10 @@ pub(super) async fn page(app: &App, session: &Session, id: ActionId, notice: Opt
     let status =
         if matches!(notice, Some(Notice::Refused(_))) { StatusCode::CONFLICT } else { StatusCode::OK };
     let desk = Desk::of(app, session).await?;
-    Ok(html(status, ActionPage { action: &action, earlier: &earlier, history: &history }.render(&desk.frame(notice))))
+    Ok(html(
+        status,
+        ActionPage { action: &action, earlier: &earlier, history: &history }.render(&desk.frame(notice)),
+    ))
 }
 
 async fn view(app: &App, session: &Session, id: ActionId) -> Result<ActionView, ProblemError> {
@@ -131,8 +134,7 @@ pub(crate) async fn preview(
     let mut draft = args_of_form(fields.all(), action.context.args_schema.as_ref());
     if draft.misfits.is_empty() && !draft.asks_for_more {
         let misfits = app.engine.misfits(&session.person, id, &draft.args).await?;
-        draft.misfits =
-            misfits.into_iter().map(|(pointer, problem)| Misfit { pointer, problem }).collect();
+        draft.misfits = misfits.into_iter().map(|(pointer, problem)| Misfit { pointer, problem }).collect();
     }
     let fits = draft.misfits.is_empty();
     let status = if fits { StatusCode::OK } else { StatusCode::CONFLICT };

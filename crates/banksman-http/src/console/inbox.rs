@@ -66,7 +66,7 @@ pub(crate) async fn home(
         Some(session) => {
             let filter = params.into_filter(session.preferences.sort)?;
             list(&app, &session, &filter, notice).await
-        },
+        }
         None => Ok(html(StatusCode::OK, banksman_web::signed_out())),
     }
 }
@@ -75,7 +75,8 @@ async fn list(app: &App, session: &Session, filter: &InboxFilter, notice: Option
     let waiting = filter.status() == Status::Pending;
     let found = find(app, session, filter).await?;
     let desk = Desk::of(app, session).await?;
-    let counts = if waiting { app.engine.pending_counts().await?.by_risk.clone() } else { Default::default() };
+    let counts =
+        if waiting { app.engine.pending_counts().await?.by_risk.clone() } else { Default::default() };
     let list = InboxPage {
         filter,
         actions: &found.actions,

@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
+use banksman_core::Action;
 use banksman_core::json::{CanonicalJson, Json, Object};
 use banksman_core::wire::{PolicyView, RefusedPolicyView};
-use banksman_core::Action;
 use banksman_engine::Explained;
 use banksman_web::{LookedForRule, Notice, PolicyAnswer, PolicyPage, PolicyQuestion, PolicyRule, Say};
 

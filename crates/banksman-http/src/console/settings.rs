@@ -53,8 +53,7 @@ pub(crate) async fn settings(State(app): State<App>, session: Session, Told(noti
 
 pub(crate) async fn save(Signed { fields, .. }: Signed) -> Page {
     let text = |name: &str| fields.given(name).unwrap_or_default().replace('.', "");
-    let likes =
-        Preferences::from_text(&format!("{}.{}.{}", text("theme"), text("sort"), text("guide")));
+    let likes = Preferences::from_text(&format!("{}.{}.{}", text("theme"), text("sort"), text("guide")));
     keeping(done("/settings", Said::SettingsSaved), likes)
 }
 

@@ -6,7 +6,9 @@ use axum::middleware::from_fn;
 use super::{Route, route};
 use crate::Access::{Public, Session};
 use crate::App;
-use crate::console::{action, assets, batch, decide, house, inbox, live, overview, policy, records, settings, sign_in, words};
+use crate::console::{
+    action, assets, batch, decide, house, inbox, live, overview, policy, records, settings, sign_in, words,
+};
 use crate::openapi::{Operation, Parameter};
 use crate::problem::Code;
 
@@ -117,7 +119,12 @@ pub(super) fn routes() -> Vec<Route> {
         page("/policy/built-in", policy::looked_for, "lookedForPage", "What reading an action looks for"),
         form("/policy/explain", policy::explain, "explainFromPage", "What policy would say of an action"),
         page("/settings", settings::settings, "settingsPage", "How someone likes the pages"),
-        form("/settings", settings::save, "saveSettings", "Keeps how someone likes the pages, in their browser"),
+        form(
+            "/settings",
+            settings::save,
+            "saveSettings",
+            "Keeps how someone likes the pages, in their browser",
+        ),
         page("/guide", settings::guide, "guidePage", "The first steps"),
         form("/guide/dismiss", settings::dismiss, "dismissGuide", "Puts the guide away for good"),
         form("/guide/sample", settings::sample, "makeSample", "Proposes something to try deciding on"),

@@ -205,7 +205,8 @@ pub async fn words_are_found<H: Harness>() {
     let store = bench.store();
     let find = async |words: &[&str], status| {
         let words = words.iter().map(|word| (*word).to_owned()).collect();
-        let query = CaseQuery { status: Some(status), words, order: Order::Ascending, ..CaseQuery::newest(9) };
+        let query =
+            CaseQuery { status: Some(status), words, order: Order::Ascending, ..CaseQuery::newest(9) };
         ids(&store.cases(query).await.unwrap())
     };
     for (number, tool) in (1..).zip(["Refund_A-77120", "refund_50%", "gr\u{f6}\u{df}e", "it's_quoted"]) {
@@ -242,17 +243,21 @@ pub async fn history_is_looked_through_within_bounds<H: Harness>() {
             advance(store, deny(&case, second(1))).await;
         }
     }
-    let denied = |among, after| CaseQuery {
-        status: Some(Status::Denied),
-        among,
-        after,
-        ..CaseQuery::newest(9)
-    };
-    for (among, after, found) in
-        [(9, None, vec![9, 6, 3]), (4, None, vec![9, 6]), (1, None, vec![9]), (3, Some(9), vec![6]), (0, None, vec![])]
-    {
+    let denied =
+        |among, after| CaseQuery { status: Some(Status::Denied), among, after, ..CaseQuery::newest(9) };
+    for (among, after, found) in [
+        (9, None, vec![9, 6, 3]),
+        (4, None, vec![9, 6]),
+        (1, None, vec![9]),
+        (3, Some(9), vec![6]),
+        (0, None, vec![]),
+    ] {
         let expected: Vec<ActionId> = found.into_iter().map(id).collect();
-        assert_eq!(ids(&store.cases(denied(among, after.map(id))).await.unwrap()), expected, "{among} {after:?}");
+        assert_eq!(
+            ids(&store.cases(denied(among, after.map(id))).await.unwrap()),
+            expected,
+            "{among} {after:?}"
+        );
     }
     bench.finish().await;
 }
@@ -267,11 +272,19 @@ pub async fn what_is_pending_is_counted_by_what_it_is<H: Harness>() {
     let counts = store.pending_counts().await.unwrap();
     for risk in Risk::ALL {
         let expected = pending.iter().filter(|case| case.submission.verdict.risk == *risk).count();
-        assert_eq!(counts.by_risk.get(risk).copied().unwrap_or(0), u64::try_from(expected).unwrap(), "{risk}");
+        assert_eq!(
+            counts.by_risk.get(risk).copied().unwrap_or(0),
+            u64::try_from(expected).unwrap(),
+            "{risk}"
+        );
     }
     for tier in Tier::ALL {
         let expected = pending.iter().filter(|case| case.submission.verdict.tier == *tier).count();
-        assert_eq!(counts.by_tier.get(tier).copied().unwrap_or(0), u64::try_from(expected).unwrap(), "{tier}");
+        assert_eq!(
+            counts.by_tier.get(tier).copied().unwrap_or(0),
+            u64::try_from(expected).unwrap(),
+            "{tier}"
+        );
     }
     for named in [&counts.by_tool, &counts.by_agent] {
         assert_eq!(named.iter().map(|(_, count)| count).sum::<u64>(), u64::try_from(pending.len()).unwrap());

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use banksman_core::{ActionId, BatchId, Case, Delegation, Digest, Freeze, Grant, Mode, Submission, Timestamp};
+use banksman_core::{
+    ActionId, BatchId, Case, Delegation, Digest, Freeze, Grant, Mode, Submission, Timestamp,
+};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 

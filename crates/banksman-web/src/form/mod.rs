@@ -64,7 +64,9 @@ impl<'a> Field<'a> {
         match self.value {
             Some(Json::Object(members)) if fits(members.len()) => Shape::Object,
             Some(Json::Array(items)) if fits(items.len()) => Shape::List,
-            Some(Json::String(text)) if text.chars().any(|c| c != '\n' && c != '\t' && is_hidden(c)) => Shape::Json,
+            Some(Json::String(text)) if text.chars().any(|c| c != '\n' && c != '\t' && is_hidden(c)) => {
+                Shape::Json
+            }
             Some(Json::String(_)) => Shape::Text,
             Some(Json::Number(_)) => Shape::Number,
             Some(Json::Bool(_)) => Shape::Boolean,
@@ -89,7 +91,8 @@ impl Form<'_> {
             _ => Vec::new(),
         };
         let names = schema.names();
-        let absent = names.iter().filter(|name| !present.iter().any(|(key, _)| key == *name)).take(MOST_MEMBERS);
+        let absent =
+            names.iter().filter(|name| !present.iter().any(|(key, _)| key == *name)).take(MOST_MEMBERS);
         html! {
             (hidden(&format!("object:{}", path.name()), ""))
             @if present.is_empty() && names.is_empty() { p.quiet { "No arguments." } }
@@ -105,7 +108,9 @@ impl Form<'_> {
     fn field(&self, field: Field<'_>) -> Markup {
         let shape = field.shape();
         match (&shape, field.value) {
-            (Shape::Object, Some(value)) => self.group(&field, "", self.members(&field.path, value, field.schema, field.depth + 1)),
+            (Shape::Object, Some(value)) => {
+                self.group(&field, "", self.members(&field.path, value, field.schema, field.depth + 1))
+            }
             (Shape::List, Some(Json::Array(items))) => self.group(&field, "list", self.items(&field, items)),
             (Shape::Object | Shape::List, _) => self.absent(&field),
             _ => self.line(&field, &shape),
@@ -151,7 +156,8 @@ impl Form<'_> {
         let wrong = (!problems.is_empty()).then_some("true");
         let told = (!problems.is_empty()).then(|| format!("{}-wrong", field.path.id()));
         let exact = |value: &Json| CanonicalJson::of(value).as_str().to_owned();
-        let typed = self.draft.typed.get(&field.path.pointer()).cloned();
+        // What was typed may have been pasted: nothing hides in it either.
+        let typed = self.draft.typed.get(&field.path.pointer()).map(|typed| VisibleJson(typed).to_string());
         let id = field.path.id();
         html! {
             div.field {
@@ -212,7 +218,14 @@ fn leave_out(field: &Field<'_>) -> Markup {
     }
 }
 
-fn choose(id: &str, name: &str, field: &Field<'_>, choices: Vec<String>, wrong: Option<&str>, told: Option<&str>) -> Markup {
+fn choose(
+    id: &str,
+    name: &str,
+    field: &Field<'_>,
+    choices: Vec<String>,
+    wrong: Option<&str>,
+    told: Option<&str>,
+) -> Markup {
     let now = field.value.map(|value| CanonicalJson::of(value).as_str().to_owned());
     html! {
         select #(id) name=(name) aria-invalid=[wrong] aria-describedby=[told] {

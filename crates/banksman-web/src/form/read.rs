@@ -176,10 +176,19 @@ fn add(root: &mut Node, schema: Schema<'_>, steps: &[String]) {
     let node = root.at(steps);
     let mut said = schema;
     for step in steps {
-        said = step.parse().ok().filter(|_| said.kind() == Some("array")).map_or_else(|| said.property(step), |at| said.item(at));
+        said = step
+            .parse()
+            .ok()
+            .filter(|_| said.kind() == Some("array"))
+            .map_or_else(|| said.property(step), |at| said.item(at));
     }
     if node.is_list {
-        let next = node.members.iter().filter_map(|(at, _)| at.parse::<usize>().ok()).max().map_or(0, |last| last + 1);
+        let next = node
+            .members
+            .iter()
+            .filter_map(|(at, _)| at.parse::<usize>().ok())
+            .max()
+            .map_or(0, |last| last + 1);
         let item = said.item(next).blank(DEPTH);
         node.members.push((next.to_string(), Node { leaf: Some(item), ..Node::default() }));
     } else if node.members.is_empty() {
@@ -264,7 +273,11 @@ mod tests {
             (&[("text:/a", "x"), ("text:/a", "y")], "/a"),
         ] {
             let draft = read(fields, None);
-            assert_eq!(draft.misfits.first().map(|misfit| misfit.pointer.as_str()), Some(pointer), "{fields:?}");
+            assert_eq!(
+                draft.misfits.first().map(|misfit| misfit.pointer.as_str()),
+                Some(pointer),
+                "{fields:?}"
+            );
         }
         assert_eq!(read(&[("number:/n", "many")], None).typed["/n"], "many");
     }

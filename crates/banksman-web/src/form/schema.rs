@@ -28,7 +28,9 @@ impl<'a> Schema<'a> {
     fn resolved(self) -> Self {
         let mut here = self.here;
         for _ in 0..REFERENCES {
-            let Some(reference) = here.and_then(|schema| schema.get("$ref")).and_then(Json::as_str) else { break };
+            let Some(reference) = here.and_then(|schema| schema.get("$ref")).and_then(Json::as_str) else {
+                break;
+            };
             here = self.lookup(reference);
         }
         Self { here, ..self }
@@ -96,7 +98,9 @@ impl<'a> Schema<'a> {
     /// The values to choose from, if it lists them and each fits on a line.
     pub(crate) fn choices(self) -> Vec<&'a Json> {
         match (self.member("enum"), self.member("const")) {
-            (Some(Json::Array(all)), _) if all.len() <= CHOICES && all.iter().all(is_scalar) => all.iter().collect(),
+            (Some(Json::Array(all)), _) if all.len() <= CHOICES && all.iter().all(is_scalar) => {
+                all.iter().collect()
+            }
             (None, Some(only)) if is_scalar(only) => vec![only],
             _ => Vec::new(),
         }
@@ -108,7 +112,8 @@ impl<'a> Schema<'a> {
             Some(value @ Json::Number(_)) => Some(format!("{words} {}", CanonicalJson::of(value).as_str())),
             _ => None,
         };
-        let known = ["date", "date-time", "time", "duration", "email", "uri", "uuid", "ipv4", "ipv6", "hostname"];
+        let known =
+            ["date", "date-time", "time", "duration", "email", "uri", "uuid", "ipv4", "ipv6", "hostname"];
         let format = self.text("format").filter(|format| known.contains(format));
         [
             self.kind().filter(|kind| *kind == "integer").map(|_| "a whole number".to_owned()),
@@ -141,7 +146,9 @@ impl<'a> Schema<'a> {
             }
             Some("array") => Json::Array(Vec::new()),
             Some("string") => Json::String(String::new()),
-            Some("number" | "integer") => CanonicalJson::parse(b"0").and_then(|zero| zero.to_json()).unwrap_or(Json::Null),
+            Some("number" | "integer") => {
+                CanonicalJson::parse(b"0").and_then(|zero| zero.to_json()).unwrap_or(Json::Null)
+            }
             Some("boolean") => Json::Bool(false),
             _ => Json::Null,
         }

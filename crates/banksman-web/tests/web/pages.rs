@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, Json, Object};
+use banksman_core::statistics::{Answers, Lately, OTHER_TOOLS, Summary, Ways};
 use banksman_core::wire::{
     ActionView, BatchView, ContextView, DelegationView, FreezeView, GrantView, ModeView, OutcomeView,
     PolicyView, RefusedPolicyView, ResolutionView, VoteView,
@@ -12,7 +13,6 @@ use banksman_core::{
     Acting, ActingSource, Action, Actor, Assessment, Decision, Digest, Finding, Kind, Mode, Quorum, Risk,
     Span, Status, Tier, Timestamp, Triage, Verdict,
 };
-use banksman_core::statistics::{Answers, Lately, OTHER_TOOLS, Summary, Ways};
 use banksman_web::{
     ActionPage, AuditFilter, AuditPage, BatchPage, Draft, EarlierVersion, EditPage, Entry, Frame, History,
     House, InboxFilter, InboxPage, LookedForRule, Misfit, Notice, OverviewPage, PolicyAnswer, PolicyPage,
@@ -309,8 +309,7 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
         set_aside: &[(words.to_owned(), words.to_owned())],
         frozen: true,
     };
-    let looked_for =
-        [LookedForRule { id: words, level: Risk::High, reason: words, advice: Some(words) }];
+    let looked_for = [LookedForRule { id: words, level: Risk::High, reason: words, advice: Some(words) }];
     vec![
         ("inbox", inbox.render(&refused)),
         ("action", ActionPage { action: &pending, earlier: &earlier, history: &history }.render(&refused)),
@@ -332,7 +331,10 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
             }
             .render(&plain),
         ),
-        ("edit that does not fit", EditPage { action: &pending, draft: &wrong, preview: false }.render(&plain)),
+        (
+            "edit that does not fit",
+            EditPage { action: &pending, draft: &wrong, preview: false }.render(&plain),
+        ),
         (
             "policy",
             PolicyPage { policy: &policy, rules: &rules, question: &question, answer: Some(&answer) }

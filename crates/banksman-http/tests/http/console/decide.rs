@@ -375,7 +375,8 @@ async fn what_does_not_fit_is_said_without_what_is_black() {
     let body = json!({"tool": "charge_card", "args": {"amount": 5, "card": "4111"}, "args_schema": schema});
     let action = server.propose_as(&server.riley, body).await;
     let path = format!("/actions/{}/edit", id(&action));
-    let wrong = browser.about(&server, &path, &action, &[("raw", r#"{"amount":11,"card":"[redacted]"}"#)]).await;
+    let wrong =
+        browser.about(&server, &path, &action, &[("raw", r#"{"amount":11,"card":"[redacted]"}"#)]).await;
     assert_eq!(wrong.status, 409);
     assert!(wrong.text().contains("/amount") && !wrong.text().contains("4111"), "{}", wrong.text());
 }
@@ -385,7 +386,8 @@ async fn an_edited_action_shows_what_was_edited_without_what_is_black() {
     let server = Server::start().await;
     let browser = Browser::sign_in(&server, "ada").await;
     let action = server.propose("delete_customer", json!({"id": 17, "why": "asked for it"})).await;
-    let change = json!({"decision": "modify", "args": {"id": 18, "why": "asked for it"}, "reason": "another one"});
+    let change =
+        json!({"decision": "modify", "args": {"id": 18, "why": "asked for it"}, "reason": "another one"});
     server.decide(&server.ann, &action, change).await.ok(200);
     let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
     assert!(page.contains("What was edited: version 1 to 2"), "{page}");
@@ -403,7 +405,10 @@ async fn a_second_attempt_is_shown_beside_the_first() {
     let server = Server::start().await;
     let browser = Browser::sign_in(&server, "ada").await;
     let first = server.propose("send_email", json!({"to": "everyone", "subject": "Hi"})).await;
-    server.decide(&server.ann, &first, json!({"decision": "respond", "message": "fewer people"})).await.ok(200);
+    server
+        .decide(&server.ann, &first, json!({"decision": "respond", "message": "fewer people"}))
+        .await
+        .ok(200);
     let second = server.propose("send_email", json!({"to": "bob", "subject": "Hi"})).await;
     let page = browser.open(&server, &format!("/actions/{}", id(&second))).await.text();
     assert!(page.contains("What differs from the last one that was answered (denied)"), "{page}");

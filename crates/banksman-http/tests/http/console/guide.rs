@@ -45,7 +45,8 @@ async fn nobody_can_use_what_the_sample_was_asked_with() {
 async fn what_someone_likes_is_kept_by_their_browser() {
     let server = Server::start().await;
     let mut browser = Browser::sign_in(&server, "ada").await;
-    let saved = browser.form(&server, "/settings", &[("theme", "dark"), ("sort", "risk"), ("guide", "open")]).await;
+    let saved =
+        browser.form(&server, "/settings", &[("theme", "dark"), ("sort", "risk"), ("guide", "open")]).await;
     assert_eq!((saved.status, saved.header("location")), (303, Some("/settings?said=settings-saved")));
     let likes = saved.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     assert_eq!(likes, "banksman_likes=dark.risk.open");
@@ -57,6 +58,7 @@ async fn what_someone_likes_is_kept_by_their_browser() {
     let cookie = format!("{}; banksman_likes=\"><script>.x.done", browser.cookie.split(';').next().unwrap());
     let page = server.send(Request::get("/settings").header("Cookie", cookie)).await;
     assert!(page.status == 200 && !page.text().contains("<script>"), "{}", page.text());
-    let nonsense = browser.form(&server, "/settings", &[("theme", "x; Path=/evil"), ("sort", "\r\nX: y")]).await;
+    let nonsense =
+        browser.form(&server, "/settings", &[("theme", "x; Path=/evil"), ("sort", "\r\nX: y")]).await;
     assert!(nonsense.header("set-cookie").unwrap().starts_with("banksman_likes=system.urgency.open;"));
 }

@@ -7,7 +7,8 @@ use crate::server::Server;
 
 /// What a tile shows.
 fn tile(page: &str, name: &str) -> u64 {
-    let (_, rest) = page.split_once(&format!("<dt>{name}</dt><dd><b>")).unwrap_or_else(|| panic!("no {name} in {page}"));
+    let (_, rest) =
+        page.split_once(&format!("<dt>{name}</dt><dd><b>")).unwrap_or_else(|| panic!("no {name} in {page}"));
     rest.split('<').next().unwrap().parse().unwrap()
 }
 

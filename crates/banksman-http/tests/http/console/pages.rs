@@ -174,7 +174,8 @@ async fn a_long_list_has_pages() {
     assert!(first.len() < 120_000, "{} bytes", first.len());
     for sort in ["urgency", "deadline", "risk"] {
         let first = browser.open(&server, &format!("/?sort={sort}&q=send_")).await.text();
-        let (_, rest) = first.split_once(&format!("/?q=send_&amp;sort={sort}&amp;after=")).expect("a next page");
+        let (_, rest) =
+            first.split_once(&format!("/?q=send_&amp;sort={sort}&amp;after=")).expect("a next page");
         let after = rest.split('"').next().unwrap();
         let second = browser.open(&server, &format!("/?sort={sort}&q=send_&after={after}")).await.text();
         assert_eq!(second.matches("data-open").count(), 5, "{sort}");
@@ -192,7 +193,8 @@ async fn a_search_tells_nothing_of_what_was_blackened() {
     let server = Server::start().await;
     let browser = Browser::sign_in(&server, "ada").await;
     let action = server.propose("charge_card", json!({"amount": 12, "card": "4111 1111"})).await;
-    for (words, found) in [("4111", false), ("charge", true), ("%22amount%22:12", true), (id(&action), true)] {
+    for (words, found) in [("4111", false), ("charge", true), ("%22amount%22:12", true), (id(&action), true)]
+    {
         let page = browser.open(&server, &format!("/?q={words}")).await.text();
         assert_eq!(page.contains(&format!("data-action=\"{}\"", id(&action))), found, "{words}");
         assert!(!page.contains("Look further"), "{words}");

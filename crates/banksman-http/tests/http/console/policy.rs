@@ -34,7 +34,10 @@ async fn it_says_what_it_would_say_and_why_and_nothing_comes_of_it() {
         assert!(known.text().contains(part), "{part} in {}", known.text());
     }
     let unknown = ask("nobody_knows", "tool", "").await.text();
-    assert!(unknown.contains("defaults.unknown_tool") && unknown.contains("no rule names this tool"), "{unknown}");
+    assert!(
+        unknown.contains("defaults.unknown_tool") && unknown.contains("no rule names this tool"),
+        "{unknown}"
+    );
     let shell = ask("bash", "shell", "{\"command\": \"git push -f origin main\"}").await.text();
     assert!(shell.contains("/policy/built-in#found-git.push.force"), "{shell}");
     for (tool, args) in [("", "{}"), ("x", "{"), ("x", "[1]"), ("x", "{\"a\":1,\"a\":2}")] {

@@ -6,8 +6,8 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{File, id, second};
 use crate::sqlite::apply::{JOINABLE, PENDING_BY_AGENT};
-use crate::sqlite::meters::{DISTINCT, SUM};
 use crate::sqlite::lists::{self, Listing, PENDING_BY_RISK, PENDING_BY_TIER};
+use crate::sqlite::meters::{DISTINCT, SUM};
 use crate::sqlite::read::{DUE, NEXT_DUE, events_sql};
 use crate::{CaseQuery, EventQuery, Order, SortBy};
 
