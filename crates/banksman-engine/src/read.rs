@@ -26,6 +26,14 @@ impl Engine {
         Ok(self.store.cases(query).await?)
     }
 
+    /// Of what is pending: the action so many places further in a list.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, EngineError> {
+        Ok(self.store.place(query, steps).await?)
+    }
+
     /// A page of the audit log.
     ///
     /// # Errors

@@ -111,6 +111,7 @@ pub(crate) fn routes() -> Vec<Route> {
             Operation::new("listActions", "List actions: pending ones oldest first, others newest first")
                 .with(Parameter::query("status", "where they stand").one_of::<Status>())
                 .with(Parameter::query("tier", "what policy demands").one_of::<Tier>())
+                .with(Parameter::query("risk", "how much harm they could do").one_of::<Risk>())
                 .with(Parameter::query("tool", "their tool"))
                 .with(Parameter::query("agent", "who asked"))
                 .with(Parameter::query("cursor", "continue behind the last page"))

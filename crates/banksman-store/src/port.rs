@@ -46,6 +46,9 @@ pub trait Store: Send + Sync + 'static {
     /// A page of actions.
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError>;
 
+    /// Of what is pending: the action so many places further in a list, counted without its words.
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError>;
+
     /// A batch and the ids of its items, in order.
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
 

@@ -48,7 +48,8 @@ pub struct CaseQuery {
     pub sort: SortBy,
     /// In which order, by age, are those that are equal in that.
     pub order: Order,
-    /// Of what is not pending: among how many, by age, it is looked for. History has no end.
+    /// Among how many it is looked for: words among what is pending, in the order of the list; anything among what is
+    /// not, by age. History has no end.
     pub among: usize,
     /// How many at the most.
     pub limit: usize,

@@ -99,6 +99,15 @@ impl InboxFilter {
             || has(action.args.as_str())
             || action.context.description.as_deref().is_some_and(has)
     }
+
+    /// Puts what was found by words in order. Those that are equal stay as they came: the most urgent, then the oldest.
+    pub fn arrange(&self, actions: &mut [ActionView]) {
+        match self.sort {
+            Sort::Urgency => {}
+            Sort::Deadline => actions.sort_by_key(|action| (action.expires_at.is_none(), action.expires_at)),
+            Sort::Risk => actions.sort_by_key(|action| std::cmp::Reverse(action.verdict.risk)),
+        }
+    }
 }
 
 /// The list of actions.
@@ -110,7 +119,7 @@ pub struct InboxPage<'a> {
     pub actions: &'a [ActionView],
     /// Behind which one the next page begins, if there is one.
     pub next: Option<ActionId>,
-    /// Among how many of the newest they were looked for, if not among all.
+    /// Among how many they were looked for, if not among all.
     pub among: Option<usize>,
     /// How many wait, by risk.
     pub by_risk: &'a BTreeMap<Risk, u64>,
@@ -143,8 +152,10 @@ impl InboxPage<'_> {
                 @for action in self.actions { (card(frame, action)) }
             }
             (self.turn())
-            @if let Some(among) = self.among {
-                p.quiet { "Looked for among " (among) " actions, from the newest. The " a href="/audit" { "audit log" } " has all of them." }
+            @match self.among {
+                None => {}
+                Some(among) if waiting => p.quiet { "Looked through " (among) " of what waits, by urgency." },
+                Some(among) => p.quiet { "Looked for among " (among) " actions, from the newest. The " a href="/audit" { "audit log" } " has all of them." },
             }
         };
         frame.page(Place::Inbox, title, &body)

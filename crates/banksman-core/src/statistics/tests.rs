@@ -71,8 +71,7 @@ fn each_way_is_counted_once() {
 fn what_cannot_be_read_is_not_counted() {
     let mut statistics = Statistics::default();
     let whole = event("proposed", NOW, "mail", "auto", "authorised", "");
-    for body in ["", "{}", "[1]", &whole.replace("\"v\":1", "\"v\":2"), &whole.replace("mail\"", "mail")]
-    {
+    for body in ["", "{}", "[1]", &whole.replace("\"v\":1", "\"v\":2"), &whole.replace("mail\"", "mail")] {
         statistics.add("proposed", body);
     }
     assert_eq!(statistics.lately(NOW, 720, 1).sum, Summary::default());

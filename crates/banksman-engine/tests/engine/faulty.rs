@@ -84,6 +84,10 @@ impl Store for FaultyStore {
         self.real.cases(query).await
     }
 
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        self.real.place(query, steps).await
+    }
+
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
         self.real.batch(id).await
     }

@@ -23,10 +23,12 @@ const CARDS: usize = 25;
 /// Among how many of the newest actions a list of what has ended is looked for.
 const LOOKED_AT: usize = 20_000;
 
-/// How many actions that hold the words somewhere are read at a time, and how often: the words may be in what this
-/// person does not get to see, or in names that nobody wrote.
+/// Among how many waiting actions words are looked for at a time, by urgency: each has to be read.
+const SEARCHED: usize = 5_000;
+
+/// How many that hold the words are looked at again: they may be in what this person does not get to see, or in names that
+/// nobody wrote.
 const READ_FOR_WORDS: usize = 100;
-const READINGS: usize = 10;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -81,7 +83,11 @@ async fn list(app: &App, session: &Session, filter: &InboxFilter, notice: Option
         filter,
         actions: &found.actions,
         next: found.next,
-        among: (!waiting).then_some(LOOKED_AT),
+        among: match (waiting, filter.search.is_empty()) {
+            (true, true) => None,
+            (true, false) => found.next.map(|_| SEARCHED),
+            (false, _) => Some(LOOKED_AT),
+        },
         by_risk: &counts,
         total: desk.pending(),
     };
@@ -100,30 +106,28 @@ async fn find(app: &App, session: &Session, filter: &InboxFilter) -> Result<Foun
         let actions = named.iter().map(|case| ActionView::seen_by(&session.person, case)).collect();
         return Ok(Found { actions, next: None });
     }
-    let mut query = store_query(filter);
-    let mut found = Found { actions: Vec::new(), next: None };
-    for _ in 0..READINGS {
-        let cases = app.engine.actions(query.clone()).await?;
-        let is_all = cases.len() < query.limit;
-        query.after = cases.last().map(|case| case.id);
-        for case in &cases {
-            let view = ActionView::seen_by(&session.person, case);
-            if !filter.wants(&view) {
-                continue;
-            }
-            if found.actions.len() == CARDS {
-                found.next = found.actions.last().map(|action| action.id);
-                return Ok(found);
-            }
-            found.actions.push(view);
-        }
-        if is_all {
-            return Ok(found);
-        }
+    let query = store_query(filter);
+    let cases = app.engine.actions(query.clone()).await?;
+    let mut actions: Vec<ActionView> = cases
+        .iter()
+        .map(|case| ActionView::seen_by(&session.person, case))
+        .filter(|action| filter.wants(action))
+        .collect();
+    let next = if actions.len() > CARDS {
+        actions.truncate(CARDS);
+        actions.last().map(|action| action.id)
+    } else if cases.len() == query.limit {
+        cases.last().map(|case| case.id)
+    } else if filter.search.is_empty() || filter.status() != Status::Pending {
+        None
+    } else {
+        // The words may be further on, and looking goes on from where it stopped.
+        app.engine.place(query, SEARCHED).await?
+    };
+    if !filter.search.is_empty() {
+        filter.arrange(&mut actions);
     }
-    // There may be more of them, and looking goes on from where it stopped.
-    found.next = query.after;
-    Ok(found)
+    Ok(Found { actions, next })
 }
 
 fn store_query(filter: &InboxFilter) -> CaseQuery {
@@ -140,12 +144,13 @@ fn store_query(filter: &InboxFilter) -> CaseQuery {
         after: filter.after,
         sort: match filter.sort {
             _ if !waiting => SortBy::Age,
+            _ if !filter.search.is_empty() => SortBy::Urgency,
             Sort::Urgency => SortBy::Urgency,
             Sort::Deadline => SortBy::Deadline,
             Sort::Risk => SortBy::Risk,
         },
         order: if waiting { Order::Ascending } else { Order::Descending },
-        among: if waiting { usize::MAX } else { LOOKED_AT },
+        among: if waiting { SEARCHED } else { LOOKED_AT },
         limit: if filter.search.is_empty() { CARDS + 1 } else { READ_FOR_WORDS },
         words,
     }

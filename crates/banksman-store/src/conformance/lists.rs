@@ -233,6 +233,29 @@ pub async fn words_are_found<H: Harness>() {
     bench.finish().await;
 }
 
+/// Words are looked for among as many as asked, and looking goes on from there without gaps or repeats.
+pub async fn words_are_looked_for_a_stretch_at_a_time<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let store = bench.store();
+    for number in 1..=20 {
+        let tool = if number % 5 == 0 { "needle" } else { "hay" };
+        hold(store, Proposal { tool: tool.into(), ..Proposal::number(number) }).await;
+    }
+    for among in [1, 3, 5, 7, 20, 100] {
+        let mut query = CaseQuery { words: vec!["needle".into()], among, ..CaseQuery::urgent(9) };
+        let (mut found, mut stretches) = (Vec::new(), 0);
+        loop {
+            found.extend(ids(&store.cases(query.clone()).await.unwrap()));
+            stretches += 1;
+            let Some(last) = store.place(query.clone(), among).await.unwrap() else { break };
+            query.after = Some(last);
+        }
+        assert_eq!(found, [5, 10, 15, 20].map(id), "{among}");
+        assert_eq!(stretches, 20 / among + 1, "{among}");
+    }
+    bench.finish().await;
+}
+
 /// History is looked through as far as asked, and no further.
 pub async fn history_is_looked_through_within_bounds<H: Harness>() {
     let bench = Bench::<H>::set_up().await;

@@ -49,8 +49,8 @@ fn beyond(order: Order) -> (&'static str, &'static str) {
     }
 }
 
-/// The filters of a query on `a`, and on the submission `s` if it asks for words. The status stands in the text, because
-/// only then does a prepared statement use an index for that status.
+/// The filters of a query on `a`, but for words. The status stands in the text, because only then does a prepared
+/// statement use an index for that status.
 fn chosen(listing: &mut Listing, query: &CaseQuery) {
     if let Some(status) = query.status {
         let _ = write!(listing.sql, " AND a.status = '{}'", status.as_str());
@@ -67,6 +67,10 @@ fn chosen(listing: &mut Listing, query: &CaseQuery) {
     if let Some(risk) = query.risk {
         listing.filter("a.risk =", i16::from(rank(risk)));
     }
+}
+
+/// The words of a query, in the submission `s` or the agent of `a`.
+fn words(listing: &mut Listing, query: &CaseQuery) {
     for word in &query.words {
         let place = listing.value(word.to_ascii_lowercase());
         // By bytes: only the letters of ASCII are the same in both sizes.
@@ -101,6 +105,7 @@ fn by_age(query: &CaseQuery) -> Listing {
     }
     listing.sql.push_str(" JOIN submissions s ON s.action = a.id AND s.version = a.version WHERE true");
     chosen(&mut listing, query);
+    words(&mut listing, query);
     if let Some(after) = after.filter(|_| !bounded) {
         listing.filter(&format!("a.id {beyond}"), after);
     }
@@ -109,47 +114,77 @@ fn by_age(query: &CaseQuery) -> Listing {
     listing
 }
 
-/// Of what is pending, by the index that has all of it in brief: which ones, and then those in full.
-fn in_brief(query: &CaseQuery) -> Listing {
-    let (beyond, direction) = beyond(query.order);
-    let (key, sooner, way) = match query.sort {
-        SortBy::Age => (None, "", ""),
-        SortBy::Urgency => (Some("priority"), "<", "DESC"),
-        SortBy::Risk => (Some("risk"), "<", "DESC"),
-        SortBy::Deadline => (Some("deadline"), ">", "ASC"),
-    };
-    let by = |table: &str| {
-        let key = key.map(|key| format!("{table}.{key} {way}, ")).unwrap_or_default();
-        format!("{key}{table}.id {direction}")
-    };
-    let mut listing = Listing::new(format!(
-        "SELECT {CASE_COLUMNS} FROM (SELECT a.id, a.priority, a.risk, a.deadline FROM actions a"
-    ));
-    if !query.words.is_empty() {
-        listing.sql.push_str(" JOIN submissions s ON s.action = a.id AND s.version = a.version");
+/// By what a list of pending actions is ordered: the column, which of its values come later, and its direction.
+fn key(sort: SortBy) -> Option<(&'static str, &'static str, &'static str)> {
+    match sort {
+        SortBy::Age => None,
+        SortBy::Urgency => Some(("priority", "<", "DESC")),
+        SortBy::Risk => Some(("risk", "<", "DESC")),
+        SortBy::Deadline => Some(("deadline", ">", "ASC")),
     }
-    listing.sql.push_str(" WHERE true");
-    chosen(&mut listing, query);
+}
+
+/// The order of a list of pending actions.
+fn ordered(query: &CaseQuery, table: &str) -> String {
+    let (_, direction) = beyond(query.order);
+    let key = key(query.sort).map(|(key, _, way)| format!("{table}.{key} {way}, ")).unwrap_or_default();
+    format!(" ORDER BY {key}{table}.id {direction}")
+}
+
+/// A walk along the index that has all that is pending in brief, in the order of the list.
+fn walk(listing: &mut Listing, query: &CaseQuery) {
+    let (beyond, _) = beyond(query.order);
+    listing.sql.push_str(
+        "SELECT a.id, a.version, a.agent, a.priority, a.risk, a.deadline FROM actions a WHERE true",
+    );
+    chosen(listing, query);
     if let Some(after) = query.after {
         let after = listing.value(after.to_bytes().to_vec());
-        let _ = match key {
+        let _ = match key(query.sort) {
             None => write!(listing.sql, " AND a.id {beyond} {after}"),
-            Some(key) => write!(
+            Some((key, later, _)) => write!(
                 listing.sql,
-                " AND a.{key} {sooner}= (SELECT {key} FROM actions WHERE id = {after})
-                  AND (a.{key} {sooner} (SELECT {key} FROM actions WHERE id = {after}) OR a.id {beyond} {after})"
+                " AND a.{key} {later}= (SELECT {key} FROM actions WHERE id = {after})
+                  AND (a.{key} {later} (SELECT {key} FROM actions WHERE id = {after}) OR a.id {beyond} {after})"
             ),
         };
+    }
+    listing.sql.push_str(&ordered(query, "a"));
+}
+
+/// Of what is pending: which ones, by the index alone; of those, which hold the words; and then those in full.
+fn in_brief(query: &CaseQuery) -> Listing {
+    let mut listing = Listing::new(String::new());
+    let _ = write!(listing.sql, "SELECT {CASE_COLUMNS} FROM (");
+    if query.words.is_empty() {
+        walk(&mut listing, query);
+    } else {
+        listing.sql.push_str("SELECT a.id, a.priority, a.risk, a.deadline FROM (");
+        walk(&mut listing, query);
+        let among = listing.value(limit(query.among));
+        let _ = write!(
+            listing.sql,
+            " LIMIT {among}) a JOIN submissions s ON s.action = a.id AND s.version = a.version WHERE true"
+        );
+        words(&mut listing, query);
+        listing.sql.push_str(&ordered(query, "a"));
     }
     let rows = listing.value(limit(query.limit));
     let _ = write!(
         listing.sql,
-        " ORDER BY {} LIMIT {rows}) b
-         JOIN actions a ON a.id = b.id JOIN submissions s ON s.action = a.id AND s.version = a.version
-         ORDER BY {}",
-        by("a"),
-        by("b")
+        " LIMIT {rows}) b JOIN actions a ON a.id = b.id
+         JOIN submissions s ON s.action = a.id AND s.version = a.version{}",
+        ordered(query, "b")
     );
+    listing
+}
+
+/// The one so many places further in a list of pending actions, whatever words it holds.
+pub(super) fn place(query: &CaseQuery, steps: usize) -> Listing {
+    let mut listing = Listing::new(String::new());
+    walk(&mut listing, query);
+    let skipped = listing.value(limit(steps.saturating_sub(1)));
+    let _ = write!(listing.sql, " LIMIT 1 OFFSET {skipped}");
     listing
 }
 

@@ -156,6 +156,12 @@ impl Store for PostgresStore {
         found.iter().map(rows::case).collect()
     }
 
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        let listing = lists::place(&query, steps);
+        let found = self.readers.query(&listing.sql, &listing.params()).await?;
+        found.first().map(|row| rows::action_id(row, 0)).transpose()
+    }
+
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
         let sql = "SELECT agent, created_at, items FROM batches WHERE id = $1";
         let found = self.readers.query(sql, &[&id.to_bytes().as_slice()]).await?;

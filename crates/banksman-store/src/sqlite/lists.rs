@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use banksman_core::{Case, Status};
+use banksman_core::{ActionId, Case, Status};
 use rusqlite::types::Value;
-use rusqlite::{Connection, Row, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, Row, params_from_iter};
 
 use super::read::limit;
 use super::rows::{self, CASE_COLUMNS};
@@ -31,8 +31,8 @@ impl Listing {
         let _ = write!(self.sql, " AND {condition} {place}");
     }
 
-    /// The filters of a query on `a`, and on the submission `s` if it asks for words. The status stands in the text,
-    /// because only then can SQLite see that a partial index applies.
+    /// The filters of a query on `a`, but for words. The status stands in the text, because only then can SQLite see
+    /// that a partial index applies.
     fn chosen(&mut self, query: &CaseQuery) {
         if let Some(status) = query.status {
             let _ = write!(self.sql, " AND a.status = '{}'", status.as_str());
@@ -49,6 +49,10 @@ impl Listing {
         if let Some(risk) = query.risk {
             self.filter("a.risk =", Value::Integer(rank(risk).into()));
         }
+    }
+
+    /// The words of a query, in the submission `s` or the agent of `a`.
+    fn words(&mut self, query: &CaseQuery) {
         for word in &query.words {
             let place = self.value(Value::Text(word.to_ascii_lowercase()));
             let _ = write!(
@@ -63,6 +67,16 @@ pub(super) fn cases(connection: &Connection, query: &CaseQuery) -> rusqlite::Res
     let Listing { sql, values } = listing(query);
     let mut statement = connection.prepare_cached(&sql)?;
     statement.query_map(params_from_iter(values), rows::case)?.collect()
+}
+
+pub(super) fn place_of(
+    connection: &Connection,
+    query: &CaseQuery,
+    steps: usize,
+) -> rusqlite::Result<Option<ActionId>> {
+    let Listing { sql, values } = place(query, steps);
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_row(params_from_iter(values), |row| rows::action_id(row, 0)).optional()
 }
 
 /// The statement for a list.
@@ -96,6 +110,7 @@ fn by_age(query: &CaseQuery) -> Listing {
     }
     listing.sql.push_str(" JOIN submissions s ON s.action = a.id AND s.version = a.version WHERE 1");
     listing.chosen(query);
+    listing.words(query);
     if let Some(after) = after.filter(|_| !bounded) {
         listing.filter(&format!("a.id {beyond}"), after);
     }
@@ -104,51 +119,78 @@ fn by_age(query: &CaseQuery) -> Listing {
     listing
 }
 
-/// Of what is pending, by the index that has all of it in brief: which ones, and then those in full. The index is named,
-/// because SQLite would rather read the rows themselves.
-fn in_brief(query: &CaseQuery) -> Listing {
-    let (beyond, direction) = direction(query.order);
-    let (key, sooner, way) = match query.sort {
-        SortBy::Age => (None, "", ""),
-        SortBy::Urgency => (Some("priority"), "<", "DESC"),
-        SortBy::Risk => (Some("risk"), "<", "DESC"),
-        SortBy::Deadline => (Some("deadline"), ">", "ASC"),
-    };
-    let by = |table: &str| {
-        let key = key.map(|key| format!("{table}.{key} {way}, ")).unwrap_or_default();
-        format!("{key}{table}.id {direction}")
-    };
-    let mut listing = Listing::default();
-    let _ = write!(
-        listing.sql,
-        "SELECT {CASE_COLUMNS} FROM (
-         SELECT a.id, a.priority, a.risk, a.deadline FROM actions a INDEXED BY pending_in_brief"
-    );
-    if !query.words.is_empty() {
-        listing.sql.push_str(" CROSS JOIN submissions s ON s.action = a.id AND s.version = a.version");
+/// By what a list of pending actions is ordered: the column, which of its values come later, and its direction.
+fn key(sort: SortBy) -> Option<(&'static str, &'static str, &'static str)> {
+    match sort {
+        SortBy::Age => None,
+        SortBy::Urgency => Some(("priority", "<", "DESC")),
+        SortBy::Risk => Some(("risk", "<", "DESC")),
+        SortBy::Deadline => Some(("deadline", ">", "ASC")),
     }
-    listing.sql.push_str(" WHERE 1");
+}
+
+/// The order of a list of pending actions.
+fn ordered(query: &CaseQuery, table: &str) -> String {
+    let (_, direction) = direction(query.order);
+    let key = key(query.sort).map(|(key, _, way)| format!("{table}.{key} {way}, ")).unwrap_or_default();
+    format!(" ORDER BY {key}{table}.id {direction}")
+}
+
+/// A walk along the index that has all that is pending in brief, in the order of the list. The index is named,
+/// because SQLite would rather read the rows themselves.
+fn walk(listing: &mut Listing, query: &CaseQuery) {
+    let (beyond, _) = direction(query.order);
+    listing.sql.push_str(
+        "SELECT a.id, a.version, a.agent, a.priority, a.risk, a.deadline FROM actions a INDEXED BY pending_in_brief WHERE 1",
+    );
     listing.chosen(query);
     if let Some(after) = query.after {
         let after = listing.value(Value::Blob(after.to_bytes().into()));
-        let _ = match key {
+        let _ = match key(query.sort) {
             None => write!(listing.sql, " AND a.id {beyond} {after}"),
-            Some(key) => write!(
+            Some((key, later, _)) => write!(
                 listing.sql,
-                " AND a.{key} {sooner}= (SELECT {key} FROM actions WHERE id = {after})
-                  AND (a.{key} {sooner} (SELECT {key} FROM actions WHERE id = {after}) OR a.id {beyond} {after})"
+                " AND a.{key} {later}= (SELECT {key} FROM actions WHERE id = {after})
+                  AND (a.{key} {later} (SELECT {key} FROM actions WHERE id = {after}) OR a.id {beyond} {after})"
             ),
         };
+    }
+    listing.sql.push_str(&ordered(query, "a"));
+}
+
+/// Of what is pending: which ones, by the index alone; of those, which hold the words; and then those in full.
+fn in_brief(query: &CaseQuery) -> Listing {
+    let mut listing = Listing::default();
+    let _ = write!(listing.sql, "SELECT {CASE_COLUMNS} FROM (");
+    if query.words.is_empty() {
+        walk(&mut listing, query);
+    } else {
+        listing.sql.push_str("SELECT a.id, a.priority, a.risk, a.deadline FROM (");
+        walk(&mut listing, query);
+        let among = listing.value(limit(query.among));
+        let _ = write!(
+            listing.sql,
+            " LIMIT {among}) a CROSS JOIN submissions s ON s.action = a.id AND s.version = a.version WHERE 1"
+        );
+        listing.words(query);
+        listing.sql.push_str(&ordered(query, "a"));
     }
     let rows = listing.value(limit(query.limit));
     let _ = write!(
         listing.sql,
-        " ORDER BY {} LIMIT {rows}) b
-         CROSS JOIN actions a ON a.id = b.id JOIN submissions s ON s.action = a.id AND s.version = a.version
-         ORDER BY {}",
-        by("a"),
-        by("b")
+        " LIMIT {rows}) b CROSS JOIN actions a ON a.id = b.id
+         JOIN submissions s ON s.action = a.id AND s.version = a.version{}",
+        ordered(query, "b")
     );
+    listing
+}
+
+/// The one so many places further in a list of pending actions, whatever words it holds.
+pub(super) fn place(query: &CaseQuery, steps: usize) -> Listing {
+    let mut listing = Listing::default();
+    walk(&mut listing, query);
+    let skipped = listing.value(limit(steps.saturating_sub(1)));
+    let _ = write!(listing.sql, " LIMIT 1 OFFSET {skipped}");
     listing
 }
 

@@ -178,6 +178,10 @@ impl Store for SqliteStore {
         self.read(move |connection| lists::cases(connection, &query)).await
     }
 
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        self.read(move |connection| lists::place_of(connection, &query, steps)).await
+    }
+
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
         self.read(move |connection| read::batch(connection, id)).await
     }
