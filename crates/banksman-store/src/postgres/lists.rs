@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use banksman_core::Status;
 use tokio_postgres::types::ToSql;
 
-use super::rows::CASE_COLUMNS;
+use super::rows::{BODY, CASE_COLUMNS};
 use crate::encode::rank;
 use crate::{CaseQuery, EventQuery, Order, SortBy};
 
@@ -69,14 +69,14 @@ fn chosen(listing: &mut Listing, query: &CaseQuery) {
     }
 }
 
-/// The words of a query, in the submission `s` or the agent of `a`.
+/// The words of a query, in what `a` asks for or in the name of its agent.
 fn words(listing: &mut Listing, query: &CaseQuery) {
     for word in &query.words {
         let place = listing.value(word.to_ascii_lowercase());
         // By bytes: only the letters of ASCII are the same in both sizes.
         let _ = write!(
             listing.sql,
-            " AND (strpos(lower(s.body COLLATE \"C\"), {place}) > 0 OR strpos(lower(a.agent), {place}) > 0)"
+            " AND (strpos(lower({BODY} COLLATE \"C\"), {place}) > 0 OR strpos(lower(a.agent), {place}) > 0)"
         );
     }
 }
@@ -103,7 +103,7 @@ fn by_age(query: &CaseQuery) -> Listing {
     } else {
         listing.sql.push_str("actions a");
     }
-    listing.sql.push_str(" JOIN submissions s ON s.action = a.id AND s.version = a.version WHERE true");
+    listing.sql.push_str(" WHERE true");
     chosen(&mut listing, query);
     words(&mut listing, query);
     if let Some(after) = after.filter(|_| !bounded) {
@@ -162,20 +162,12 @@ fn in_brief(query: &CaseQuery) -> Listing {
         listing.sql.push_str("SELECT a.id, a.priority, a.risk, a.deadline FROM (");
         walk(&mut listing, query);
         let among = listing.value(limit(query.among));
-        let _ = write!(
-            listing.sql,
-            " LIMIT {among}) a JOIN submissions s ON s.action = a.id AND s.version = a.version WHERE true"
-        );
+        let _ = write!(listing.sql, " LIMIT {among}) a WHERE true");
         words(&mut listing, query);
         listing.sql.push_str(&ordered(query, "a"));
     }
     let rows = listing.value(limit(query.limit));
-    let _ = write!(
-        listing.sql,
-        " LIMIT {rows}) b JOIN actions a ON a.id = b.id
-         JOIN submissions s ON s.action = a.id AND s.version = a.version{}",
-        ordered(query, "b")
-    );
+    let _ = write!(listing.sql, " LIMIT {rows}) b JOIN actions a ON a.id = b.id{}", ordered(query, "b"));
     listing
 }
 
