@@ -4,6 +4,7 @@ mod apply;
 mod checkpoint;
 mod control;
 mod examine;
+mod lists;
 mod meters;
 mod read;
 mod rows;
@@ -18,7 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use banksman_core::meter::{MeterQuery, Reading};
-use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
+use banksman_core::{ActionId, BatchId, Case, Digest, Submission, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use tokio::sync::Semaphore;
 
@@ -30,8 +31,8 @@ use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
-    StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, PendingCounts,
+    Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// How many read at a time, at the least; otherwise as many as there are cores. More would not be faster, and each costs
@@ -183,8 +184,16 @@ impl Store for SqliteStore {
         self.read(move |connection| read::case(connection, id)).await
     }
 
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError> {
+        self.read(move |connection| read::submission(connection, id, version)).await
+    }
+
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
-        self.read(move |connection| read::cases(connection, &query)).await
+        self.read(move |connection| lists::cases(connection, &query)).await
+    }
+
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        self.read(move |connection| lists::place_of(connection, &query, steps)).await
     }
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
@@ -233,7 +242,11 @@ impl Store for SqliteStore {
     }
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
-        self.read(read::pending_count).await
+        Ok(self.writer.pending())
+    }
+
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
+        self.read(lists::pending_counts).await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
