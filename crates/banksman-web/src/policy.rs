@@ -1,5 +1,6 @@
 //! Which policy is in force: its rules, what reading looks for, and what it would say of an action.
 
+use banksman_core::visible::VisibleJson;
 use banksman_core::wire::PolicyView;
 use banksman_core::{Assessment, Kind, Risk, Tier, Verdict};
 use maud::{Markup, html};
@@ -136,7 +137,7 @@ impl PolicyPage<'_> {
                         }
                         (line("agent", "Agent", agent, "any"))
                     }
-                    label.field { span { "Arguments, as JSON" } textarea.code name="args" rows="3" spellcheck="false" { "\n" (if args.is_empty() { "{}" } else { args }) } }
+                    label.field { span { "Arguments, as JSON" } textarea.code name="args" rows="3" spellcheck="false" { "\n" (if args.is_empty() { "{}".to_owned() } else { VisibleJson(args).to_string() }) } }
                     button.strong { "Explain" }
                 }
                 @if let Some(answer) = self.answer { (answer.show()) }
