@@ -15,7 +15,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask CHORE
 
-  test                    run every test, installing or starting what they need
+  test [--long]           run every test, installing or starting what they need; --long waits for what takes minutes
   postgres COMMAND...     run a command beside a temporary PostgreSQL, such as `cargo nextest run -p banksman-store`
   browser [ARGUMENTS]     the review console in a real Chromium; pictures of every page are kept
   torture [OPTIONS]       break nodes, database and the lines between them under load, and check every answer
