@@ -4,6 +4,7 @@ mod bare_postgres;
 mod bed;
 mod connection;
 pub(crate) mod cycle;
+pub(crate) mod gateway;
 mod held;
 pub(crate) mod hold;
 pub(crate) mod hook;

@@ -120,7 +120,8 @@ impl Agent {
 
     /// Makes a call that is held, up to where the client knows so.
     pub(crate) fn call(&self, url: &str, tool: &str, args: &Value) -> Held {
-        let mut connection = self.post(url, &self.request("tools/call", json!({"name": tool, "arguments": args})));
+        let mut connection =
+            self.post(url, &self.request("tools/call", json!({"name": tool, "arguments": args})));
         let handle = |answer: &Value, path: &str| {
             let found = answer.pointer(path).and_then(Value::as_str);
             Held::Handle(found.unwrap_or_else(|| panic!("{path} in {answer}")).to_owned())
@@ -165,7 +166,8 @@ impl Agent {
             },
             (Way::Plain, Held::Handle(id)) => loop {
                 let path = format!("/hitl/result/{id}");
-                let text = Connection::get(url, &self.token, &path, "Connection: close\r\n").read_to_end().unwrap();
+                let text =
+                    Connection::get(url, &self.token, &path, "Connection: close\r\n").read_to_end().unwrap();
                 if !text.starts_with("HTTP/1.1 202") {
                     break body_of(&text);
                 }

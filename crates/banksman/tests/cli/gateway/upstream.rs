@@ -123,7 +123,8 @@ enum Answer {
 fn answer(body: &[u8], calls: &Mutex<Vec<(String, Value)>>) -> Answer {
     let message: Value = serde_json::from_slice(body).unwrap();
     let Some(id) = message.get("id") else { return Answer::Status("202 Accepted") };
-    let reply = |result: Value| Answer::Json(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
+    let reply =
+        |result: Value| Answer::Json(json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string());
     match message["method"].as_str() {
         Some("initialize") => reply(json!({
             "protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "peer", "version": "1"},
@@ -146,7 +147,8 @@ fn answer(body: &[u8], calls: &Mutex<Vec<(String, Value)>>) -> Answer {
             }
         }
         _ => Answer::Json(
-            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}}).to_string(),
+            json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32601, "message": "no such method"}})
+                .to_string(),
         ),
     }
 }
