@@ -5,14 +5,14 @@ use std::sync::Arc;
 use axum::Router;
 use axum::serve::ListenerExt as _;
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, ErrorData, ListToolsResult, PaginatedRequestParams,
-    ServerCapabilities, ServerInfo,
+    CallToolRequestParams, CallToolResponse, InitializeResult, ListToolsResult, PaginatedRequestParams,
+    ServerCapabilities,
 };
 use rmcp::service::{Peer, RequestContext, RoleClient, RoleServer};
 use rmcp::transport::StreamableHttpClientTransport;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
-use rmcp::{ServerHandler, ServiceExt as _};
+use rmcp::{ErrorData, ServerHandler, ServiceExt as _};
 use tokio::net::TcpListener;
 
 #[derive(Clone)]
@@ -23,8 +23,8 @@ fn failed(error: impl std::fmt::Display) -> ErrorData {
 }
 
 impl ServerHandler for Hop {
-    fn get_info(&self) -> ServerInfo {
-        ServerInfo::new(ServerCapabilities::builder().enable_tools().build())
+    fn get_info(&self) -> InitializeResult {
+        InitializeResult::new(ServerCapabilities::builder().enable_tools().build())
     }
 
     async fn list_tools(

@@ -154,7 +154,13 @@ impl Agent {
             (Way::Rounds, Held::Handle(state)) => {
                 let mut call = call;
                 call["requestState"] = json!(state);
-                self.ask(url, "tools/call", call)
+                loop {
+                    let answer = self.ask(url, "tools/call", call.clone());
+                    match answer.pointer("/result/requestState") {
+                        Some(state) => call["requestState"] = state.clone(),
+                        None => break answer,
+                    }
+                }
             }
             (Way::Task, Held::Handle(id)) => loop {
                 let answer = self.ask(url, "tasks/get", json!({"taskId": id}));

@@ -131,7 +131,8 @@ fn answer(body: &[u8], calls: &Mutex<Vec<(String, Value)>>) -> Answer {
         })),
         Some("tools/list") => {
             let tool = |name: &str| json!({"name": name, "inputSchema": {"type": "object"}});
-            reply(json!({"tools": ["send", "stuck", "stuck_once"].map(tool)}))
+            let tools = ["send", "stuck", "stuck_once"].map(tool);
+            reply(json!({"tools": tools}))
         }
         Some("tools/call") => {
             let tool = message["params"]["name"].as_str().unwrap().to_owned();
