@@ -36,6 +36,7 @@ mod batch;
 
 pub mod audit;
 pub mod redact;
+pub mod statistics;
 pub mod visible;
 pub mod wire;
 

@@ -14,6 +14,8 @@ use crate::in_force::PolicyInForce;
 use crate::live::Live;
 use crate::memory::Memory;
 use crate::regression::Failures;
+use crate::statistics::Counting;
+use crate::tally::Tally;
 use crate::timekeeper::Timekeeper;
 use crate::triage::TriageDesk;
 use crate::{Clock, EngineError, Evaluator, Judge, Signer};
@@ -50,6 +52,8 @@ pub struct Engine {
     pub(crate) dispatcher: Dispatcher,
     pub(crate) triage: TriageDesk,
     pub(crate) failures: Failures,
+    pub(crate) tally: Tally,
+    pub(crate) counting: Counting,
 }
 
 impl Engine {
@@ -82,6 +86,8 @@ impl Engine {
             dispatcher: Dispatcher::default(),
             triage: TriageDesk::default(),
             failures: Failures::default(),
+            tally: Tally::default(),
+            counting: Counting::default(),
         }))
     }
 

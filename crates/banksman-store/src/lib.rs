@@ -21,4 +21,4 @@ pub use port::{
     AdvancedCase, BatchRecord, Commit, CommitError, Committed, Conflict, Control, ControlChange,
     IdempotencyKey, News, NewsOf, NoticeRow, PendingLimits, Store, StoreError, StoredEvent, StoredNotice,
 };
-pub use query::{CaseQuery, EventQuery, Findings, Order};
+pub use query::{CaseQuery, EventQuery, Findings, Order, PendingCounts, SortBy};
