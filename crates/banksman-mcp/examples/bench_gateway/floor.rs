@@ -62,7 +62,9 @@ fn echo(message: &[u8]) -> Option<String> {
             "serverInfo": {"name": "echo", "version": "1"},
         }),
         "tools/list" => json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}]}),
-        "tools/call" => json!({"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]}),
+        "tools/call" => {
+            json!({"content": [{"type": "text", "text": message["params"]["arguments"]["text"]}]})
+        }
         "ping" => json!({}),
         _ => {
             let error = json!({"code": -32601, "message": "no such method"});
