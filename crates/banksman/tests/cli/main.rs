@@ -22,6 +22,7 @@ mod offline;
 mod commands;
 mod degraded;
 mod gated;
+mod gateway;
 mod hooks;
 mod hostile;
 mod kill;
