@@ -48,6 +48,17 @@ pub enum Wish {
     WhoAmI,
 }
 
+impl Wish {
+    /// The action that it is about.
+    #[must_use]
+    pub fn about(&self) -> Option<ActionId> {
+        match self {
+            Self::Decide { about, .. } | Self::Explain { about, .. } => Some(about.action),
+            Self::WhoAmI => None,
+        }
+    }
+}
+
 /// What a card showed: an answer is about exactly that, and about nothing newer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Binding {
@@ -129,6 +140,9 @@ pub enum Unheard {
     Unreadable(&'static str),
 }
 
+/// What one request says. It may carry several events, and one that is no good spoils no other.
+pub type Heard = Vec<Result<Inbound, Unheard>>;
+
 /// A channel that people can answer on.
 #[async_trait::async_trait]
 pub trait Conversation: Send + Sync + 'static {
@@ -136,7 +150,7 @@ pub trait Conversation: Send + Sync + 'static {
     ///
     /// # Errors
     /// If it is not from the provider, or not from now.
-    fn hear(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Vec<Inbound>, Unheard>;
+    fn hear(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Heard, Unheard>;
 
     /// Answers an event. Nothing depends on whether it arrives.
     ///

@@ -26,7 +26,7 @@ mod testing;
 pub use card::{Argument, Card, Showing, Standing};
 pub use channel::{Channel, SendError, Sent};
 pub use email::{Email, EmailSettings, EmailSettingsError, MailSecurity};
-pub use inbound::{Answer, Binding, Conversation, Inbound, Reply, UnboundError, Unheard, Wish};
+pub use inbound::{Answer, Binding, Conversation, Heard, Inbound, Reply, UnboundError, Unheard, Wish};
 pub use line::{LINE_API, Line, LineSettings};
 pub use message::{Message, Purpose, Recipient};
 pub use secret::Secret;

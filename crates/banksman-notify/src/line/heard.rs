@@ -10,7 +10,7 @@ use serde::Deserialize;
 use url::form_urlencoded;
 
 use crate::secret::{mac, same};
-use crate::{Answer, Binding, Inbound, Secret, Unheard, Wish};
+use crate::{Answer, Binding, Heard, Inbound, Secret, Unheard, Wish};
 
 const SIGNATURE: &str = "x-line-signature";
 
@@ -63,17 +63,13 @@ pub(super) fn verify(secret: &Secret, headers: &HeaderMap, body: &[u8]) -> Resul
 }
 
 /// What a request says that LINE has signed.
-pub(super) fn read(body: &[u8], now: Timestamp) -> Result<Vec<Inbound>, Unheard> {
+pub(super) fn read(body: &[u8], now: Timestamp) -> Result<Heard, Unheard> {
     let request: Request =
         serde_json::from_slice(body).map_err(|_| Unheard::Unreadable("it is not one of LINE's"))?;
     if request.events.len() > EVENTS {
         return Err(Unheard::Unreadable("it has too many events"));
     }
-    let mut heard = Vec::new();
-    for event in request.events {
-        heard.extend(inbound(event, now)?);
-    }
-    Ok(heard)
+    Ok(request.events.into_iter().filter_map(|event| inbound(event, now).transpose()).collect())
 }
 
 fn inbound(event: Event, now: Timestamp) -> Result<Option<Inbound>, Unheard> {

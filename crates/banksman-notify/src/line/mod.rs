@@ -12,7 +12,7 @@ use http::HeaderMap;
 use serde_json::json;
 use url::Url;
 
-use crate::{Channel, Conversation, Inbound, Message, Purpose, Reply, Secret, SendError, Sent, Unheard};
+use crate::{Channel, Conversation, Heard, Inbound, Message, Purpose, Reply, Secret, SendError, Sent, Unheard};
 
 use api::Api;
 
@@ -69,7 +69,7 @@ impl Channel for Line {
 
 #[async_trait::async_trait]
 impl Conversation for Line {
-    fn hear(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Vec<Inbound>, Unheard> {
+    fn hear(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Heard, Unheard> {
         heard::verify(&self.channel_secret, headers, body)?;
         heard::read(body, now)
     }

@@ -11,7 +11,7 @@ use url::form_urlencoded;
 use super::blocks::{DECIDE, EXPLAIN, REVIEW};
 use super::dialogue::{ARGUMENTS, CALLBACK, Context, REASON};
 use crate::secret::{hex, mac, same};
-use crate::{Answer, Binding, Inbound, Secret, Unheard, Wish};
+use crate::{Answer, Binding, Heard, Inbound, Secret, Unheard, Wish};
 
 const SIGNATURE: &str = "x-slack-signature";
 const SIGNED_AT: &str = "x-slack-request-timestamp";
@@ -89,7 +89,7 @@ fn signed_at(text: &str) -> Option<Timestamp> {
 }
 
 /// What a request says that Slack has signed.
-pub(super) fn read(headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Vec<Inbound>, Unheard> {
+pub(super) fn read(headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Heard, Unheard> {
     // Slack gives what people press no name of its own. The signature covers time and content: the same one again is
     // the same request again.
     let event = headers.get(SIGNATURE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
@@ -110,7 +110,7 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<V
         _ => None,
     };
     Ok(heard
-        .map(|(wish, answer)| Inbound { event, at: now, who: Some(payload.user.id), wish, answer })
+        .map(|(wish, answer)| Ok(Inbound { event, at: now, who: Some(payload.user.id), wish, answer }))
         .into_iter()
         .collect())
 }

@@ -13,7 +13,7 @@ use http::HeaderMap;
 use serde_json::json;
 use url::Url;
 
-use crate::{Channel, Conversation, Inbound, Message, Purpose, Reply, Secret, SendError, Sent, Unheard};
+use crate::{Channel, Conversation, Heard, Inbound, Message, Purpose, Reply, Secret, SendError, Sent, Unheard};
 
 use api::Api;
 
@@ -93,7 +93,7 @@ impl Channel for Slack {
 
 #[async_trait::async_trait]
 impl Conversation for Slack {
-    fn hear(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Vec<Inbound>, Unheard> {
+    fn hear(&self, headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<Heard, Unheard> {
         heard::verify(&self.signing_secret, headers, body, now)?;
         heard::read(headers, body, now)
     }
