@@ -6,9 +6,9 @@
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, Digest,
-    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PrincipalKind, Risk, Status, Tier, Timestamp,
-    TokenId, Verdict,
+    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, DeliveryStatus,
+    Digest, EscalationStep, Freeze, FreezeId, Grant, GrantId, JobStatus, Mode, PrincipalKind, Purpose, Risk,
+    Status, Tier, Timestamp, TokenId, Verdict,
 };
 
 /// The version of the format that this code writes.
@@ -177,6 +177,35 @@ pub enum Fact {
         digest: Digest,
         source: String,
     },
+    Notified {
+        about: ActionId,
+        delivery: i64,
+        purpose: Purpose,
+        channel: String,
+        recipient: String,
+        outcome: DeliveryStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    NotificationRetried {
+        about: ActionId,
+        delivery: i64,
+    },
+    Resumed {
+        about: ActionId,
+        job: i64,
+        outcome: JobStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    JobRetried {
+        about: ActionId,
+        job: i64,
+    },
+    JobDropped {
+        about: ActionId,
+        job: i64,
+    },
 }
 
 impl Fact {
@@ -206,6 +235,11 @@ impl Fact {
             Self::TokenIssued { .. } => "token_issued",
             Self::TokenRevoked { .. } => "token_revoked",
             Self::PolicyLoaded { .. } => "policy_loaded",
+            Self::Notified { .. } => "notified",
+            Self::NotificationRetried { .. } => "notification_retried",
+            Self::Resumed { .. } => "resumed",
+            Self::JobRetried { .. } => "job_retried",
+            Self::JobDropped { .. } => "job_dropped",
         }
     }
 
@@ -234,7 +268,12 @@ impl Fact {
             | Self::ModeChanged { .. }
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
-            | Self::PolicyLoaded { .. } => None,
+            | Self::PolicyLoaded { .. }
+            | Self::Notified { .. }
+            | Self::NotificationRetried { .. }
+            | Self::Resumed { .. }
+            | Self::JobRetried { .. }
+            | Self::JobDropped { .. } => None,
         }
     }
 }
@@ -298,7 +337,12 @@ impl Event {
             | Fact::ModeChanged { .. }
             | Fact::TokenIssued { .. }
             | Fact::TokenRevoked { .. }
-            | Fact::PolicyLoaded { .. } => false,
+            | Fact::PolicyLoaded { .. }
+            | Fact::Notified { .. }
+            | Fact::NotificationRetried { .. }
+            | Fact::Resumed { .. }
+            | Fact::JobRetried { .. }
+            | Fact::JobDropped { .. } => false,
         }
     }
 }
