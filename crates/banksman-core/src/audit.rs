@@ -6,9 +6,9 @@
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, Digest,
-    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PrincipalKind, Risk, Status, Tier, Timestamp,
-    TokenId, Verdict,
+    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, DeliveryStatus,
+    Digest, EscalationStep, Freeze, FreezeId, Grant, GrantId, JobStatus, Mode, PrincipalKind, Purpose, Risk,
+    Status, Tier, Timestamp, TokenId, Verdict,
 };
 
 /// The version of the format that this code writes.
@@ -191,6 +191,35 @@ pub enum Fact {
         #[serde(default, skip_serializing_if = "is_zero")]
         unrecorded: u64,
     },
+    Notified {
+        about: ActionId,
+        delivery: i64,
+        purpose: Purpose,
+        channel: String,
+        recipient: String,
+        outcome: DeliveryStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    NotificationRetried {
+        about: ActionId,
+        delivery: i64,
+    },
+    Resumed {
+        about: ActionId,
+        job: i64,
+        outcome: JobStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    JobRetried {
+        about: ActionId,
+        job: i64,
+    },
+    JobDropped {
+        about: ActionId,
+        job: i64,
+    },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -226,6 +255,11 @@ impl Fact {
             Self::TokenRevoked { .. } => "token_revoked",
             Self::PolicyLoaded { .. } => "policy_loaded",
             Self::InboundRefused { .. } => "inbound_refused",
+            Self::Notified { .. } => "notified",
+            Self::NotificationRetried { .. } => "notification_retried",
+            Self::Resumed { .. } => "resumed",
+            Self::JobRetried { .. } => "job_retried",
+            Self::JobDropped { .. } => "job_dropped",
         }
     }
 
@@ -255,7 +289,12 @@ impl Fact {
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
             | Self::PolicyLoaded { .. }
-            | Self::InboundRefused { .. } => None,
+            | Self::InboundRefused { .. }
+            | Self::Notified { .. }
+            | Self::NotificationRetried { .. }
+            | Self::Resumed { .. }
+            | Self::JobRetried { .. }
+            | Self::JobDropped { .. } => None,
         }
     }
 }
@@ -327,7 +366,12 @@ impl Event {
             | Fact::TokenIssued { .. }
             | Fact::TokenRevoked { .. }
             | Fact::PolicyLoaded { .. }
-            | Fact::InboundRefused { .. } => false,
+            | Fact::InboundRefused { .. }
+            | Fact::Notified { .. }
+            | Fact::NotificationRetried { .. }
+            | Fact::Resumed { .. }
+            | Fact::JobRetried { .. }
+            | Fact::JobDropped { .. } => false,
         }
     }
 }

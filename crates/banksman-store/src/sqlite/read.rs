@@ -20,7 +20,7 @@ pub(super) fn case(connection: &Connection, id: ActionId) -> rusqlite::Result<Op
 }
 
 /// A length, as SQLite counts: beyond `i64` it takes a number for a float, and refuses it.
-fn limit(rows: usize) -> Value {
+pub(super) fn limit(rows: usize) -> Value {
     Value::Integer(i64::try_from(rows).unwrap_or(i64::MAX))
 }
 
