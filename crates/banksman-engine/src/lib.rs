@@ -26,10 +26,10 @@ mod triage;
 mod wait;
 
 mod advance;
+mod attend;
 mod decide;
 mod decide_batch;
 mod edit;
-mod hear;
 
 mod cancel;
 mod claim;
@@ -47,6 +47,7 @@ mod follower;
 mod timekeeper;
 
 pub use admission::QueueLimits;
+pub use attend::Desk;
 pub use claim::Claimed;
 pub use clock::{Clock, SteadyClock, SystemClock};
 pub use credentials::{IssuedToken, NewToken};
@@ -54,7 +55,6 @@ pub use decide_batch::ItemAnswer;
 pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
-pub use hear::Desk;
 pub use in_force::{PolicyInForce, RefusedPolicy};
 pub use policy::Judge;
 pub use propose::{ProposeRequest, Proposed};

@@ -37,7 +37,7 @@ pub(crate) async fn post(
 async fn attend(app: &App, hook: &Hook, heard: Heard) {
     for event in heard {
         let done = match &event {
-            Ok(inbound) => app.engine.hear(&hook.desk, inbound).await,
+            Ok(inbound) => app.engine.attend(&hook.desk, inbound).await,
             Err(unheard) => app.engine.unheard(&hook.desk, unheard).await.map(|()| None),
         };
         let reply = done.unwrap_or_else(|error| {

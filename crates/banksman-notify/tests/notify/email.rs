@@ -37,7 +37,8 @@ fn parts(mail: &str) -> Parts {
         if head.contains("base64") {
             use base64::Engine as _;
             let packed: String = body.split_whitespace().collect();
-            String::from_utf8(base64::engine::general_purpose::STANDARD.decode(packed).unwrap()).unwrap()
+            let bytes = base64::engine::general_purpose::STANDARD.decode(packed).unwrap();
+            String::from_utf8(bytes).unwrap().replace("\r\n", "\n")
         } else if head.contains("quoted-printable") {
             unquoted(body)
         } else {

@@ -1,4 +1,4 @@
-//! Hear: what people answer on a channel.
+//! Attend: to what people answer on a channel.
 //!
 //! The channel has checked that the provider sent it. Here it is found out whether it is the first time, who that is,
 //! and what they may; then it is a decision like any other, by the same door. Whatever changes nothing is on record.
@@ -110,7 +110,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the store cannot be used. Nothing was decided then.
-    pub async fn hear(&self, desk: &Desk, inbound: &Inbound) -> Result<Option<Reply>, EngineError> {
+    pub async fn attend(&self, desk: &Desk, inbound: &Inbound) -> Result<Option<Reply>, EngineError> {
         let (about, decision) = match &inbound.wish {
             Wish::WhoAmI => return Ok(Some(words::who_am_i(inbound.who.as_deref()))),
             Wish::Decide { about, decision, .. } | Wish::Explain { about, decision } => (*about, *decision),
@@ -202,7 +202,8 @@ impl Engine {
             at: now,
             forget_before: banksman_core::Timestamp::from_micros(now.as_micros().saturating_sub(micros)),
         };
-        let commit = Commit { post: Post { seen: Some(seen), ..Post::default() }, ..Commit::default() };
+        let post = Post { seen: Some(seen), ..Post::default() };
+        let commit = Commit { post: Some(Box::new(post)), ..Commit::default() };
         match self.store.commit(commit).await {
             Ok(_) => Ok(true),
             Err(CommitError::Conflict(Conflict::EventSeen)) => Ok(false),
