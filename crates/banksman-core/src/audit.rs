@@ -27,6 +27,9 @@ pub struct Event {
     /// Which action it is about, as that action stood afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionRef>,
+    /// By which channel it came in, if it did not come by the API or the console.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
     /// What happened.
     #[serde(flatten)]
     pub fact: Fact,
@@ -177,6 +180,17 @@ pub enum Fact {
         digest: Digest,
         source: String,
     },
+    InboundRefused {
+        why: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        who: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<ActionId>,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        unrecorded: u64,
+    },
     Notified {
         about: ActionId,
         delivery: i64,
@@ -208,6 +222,11 @@ pub enum Fact {
     },
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl Fact {
     /// The name of the type, as in the log and in queries.
     #[must_use]
@@ -235,6 +254,7 @@ impl Fact {
             Self::TokenIssued { .. } => "token_issued",
             Self::TokenRevoked { .. } => "token_revoked",
             Self::PolicyLoaded { .. } => "policy_loaded",
+            Self::InboundRefused { .. } => "inbound_refused",
             Self::Notified { .. } => "notified",
             Self::NotificationRetried { .. } => "notification_retried",
             Self::Resumed { .. } => "resumed",
@@ -269,6 +289,7 @@ impl Fact {
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
             | Self::PolicyLoaded { .. }
+            | Self::InboundRefused { .. }
             | Self::Notified { .. }
             | Self::NotificationRetried { .. }
             | Self::Resumed { .. }
@@ -282,13 +303,20 @@ impl Event {
     /// Something that happened to an action, as it stands now.
     #[must_use]
     pub fn about(case: &Case, at: Timestamp, actor: Actor, fact: Fact) -> Self {
-        Self { v: FORMAT, at, actor, action: Some(case.into()), fact }
+        Self { v: FORMAT, at, actor, action: Some(case.into()), via: None, fact }
     }
 
     /// Something that happened to the house.
     #[must_use]
     pub fn general(at: Timestamp, actor: Actor, fact: Fact) -> Self {
-        Self { v: FORMAT, at, actor, action: None, fact }
+        Self { v: FORMAT, at, actor, action: None, via: None, fact }
+    }
+
+    /// The same, said to have come in by a channel.
+    #[must_use]
+    pub fn by_way_of(mut self, channel: &str) -> Self {
+        self.via = Some(channel.to_owned());
+        self
     }
 
     /// The bytes that are stored, and later hashed.
@@ -338,6 +366,7 @@ impl Event {
             | Fact::TokenIssued { .. }
             | Fact::TokenRevoked { .. }
             | Fact::PolicyLoaded { .. }
+            | Fact::InboundRefused { .. }
             | Fact::Notified { .. }
             | Fact::NotificationRetried { .. }
             | Fact::Resumed { .. }

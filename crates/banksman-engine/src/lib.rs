@@ -29,6 +29,7 @@ mod advance;
 mod decide;
 mod decide_batch;
 mod edit;
+mod hear;
 
 mod cancel;
 mod claim;
@@ -56,6 +57,7 @@ pub use decide_batch::ItemAnswer;
 pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
+pub use hear::Desk;
 pub use in_force::{PolicyInForce, RefusedPolicy};
 pub use policy::Judge;
 pub use post::Person;

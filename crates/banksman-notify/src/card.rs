@@ -162,17 +162,17 @@ impl Card {
             && self.arguments.iter().all(|argument| argument.whole)
     }
 
-    /// What binds an answer to what the card shows.
+    /// The console's first page.
     #[must_use]
-    pub fn binding(&self) -> String {
-        format!("{}.{}.{}", self.action, self.version, self.digest)
+    pub fn console(&self) -> &str {
+        self.link.rsplit_once("/actions/").map_or(self.link.as_str(), |(console, _)| console)
     }
 }
 
 /// A text by someone else.
 pub(crate) fn shown(text: &str, most: usize) -> String {
-    // First visible, then short: spelling makes it longer.
-    brief(&Visible(text).to_string(), most)
+    // First visible, then short: spelling makes it longer. An address is broken, or mail programs make a link of it.
+    brief(&Visible(text).to_string().replace("://", ": //"), most)
 }
 
 fn standing(view: &ActionView) -> Standing {

@@ -6,15 +6,29 @@
 //! has asked who that is and what they may do. No channel decides anything, and none that fails approves anything.
 
 mod card;
+mod wording;
 
 mod channel;
 mod inbound;
 mod message;
+
+mod http_answer;
+mod secret;
+
+mod email;
+mod line;
+mod slack;
+mod webhook;
 
 #[cfg(test)]
 mod testing;
 
 pub use card::{Argument, Card, Showing, Standing};
 pub use channel::{Channel, SendError, Sent};
-pub use inbound::{Answer, Conversation, Inbound, Reply, Unheard, Wish};
+pub use email::{Email, EmailSettings, EmailSettingsError, MailSecurity};
+pub use inbound::{Answer, Binding, Conversation, Heard, Inbound, Reply, UnboundError, Unheard, Wish};
+pub use line::{LINE_API, Line, LineSettings};
 pub use message::{Message, Purpose, Recipient};
+pub use secret::Secret;
+pub use slack::{SLACK_API, Slack, SlackSettings};
+pub use webhook::{SignedPost, Webhook, WebhookKey, WebhookKeyError, WebhookSettings};

@@ -31,7 +31,8 @@ pub(super) fn of(args: &CanonicalJson) -> (Vec<Argument>, usize) {
     let left_out = values.len().saturating_sub(MOST);
     values.truncate(MOST);
     let arguments = values.into_iter().map(|(name, value)| {
-        let value = one_line(&CanonicalJson::of(value));
+        // `\/` means the same in JSON, and no program makes a link of it.
+        let value = one_line(&CanonicalJson::of(value)).replace("://", ":\\/\\/");
         let whole = name.chars().count() <= NAME && value.chars().count() <= VALUE;
         Argument { name: brief(&name, NAME), shown: brief(&value, VALUE), whole }
     });

@@ -153,6 +153,7 @@ fn entries(words: &str) -> Vec<Entry> {
             session: None,
             batch: None,
         }),
+        via: Some(words.to_owned()),
         fact,
     };
     let some = || Some(words.to_owned());
