@@ -202,7 +202,7 @@ impl Engine {
             at: now,
             forget_before: banksman_core::Timestamp::from_micros(now.as_micros().saturating_sub(micros)),
         };
-        let commit = Commit { post: Post { seen: Some(seen), ..Post::default() }, ..Commit::default() };
+        let commit = Commit { post: Some(Box::new(Post { seen: Some(seen), ..Post::default() })), ..Commit::default() };
         match self.store.commit(commit).await {
             Ok(_) => Ok(true),
             Err(CommitError::Conflict(Conflict::EventSeen)) => Ok(false),

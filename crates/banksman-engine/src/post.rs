@@ -8,13 +8,10 @@ use banksman_core::audit::{Event, Fact};
 use banksman_core::{ActionId, Actor, Case, DeliveryStatus, JobStatus, Principal, Timestamp};
 use banksman_policy::{Facts, Leg};
 use banksman_store::{
-    Commit, CommitError, Conflict, Delivery, DeliveryQuery, Job, JobQuery, LogReading, Post, Run, SeenEvent,
+    Commit, CommitError, Conflict, Delivery, DeliveryQuery, Job, JobQuery, LogReading, Post, Run,
 };
 
 use crate::{Engine, EngineError};
-
-/// How long a provider may take to tell the same again. LINE gives up after a day or so; this is long after that.
-const REMEMBER_EVENTS: Duration = Duration::from_secs(14 * 24 * 3600);
 
 /// Someone who decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,27 +127,6 @@ impl Engine {
         match self.store.commit(Commit { post: Some(Box::new(post)), ..Commit::default() }).await {
             Ok(_) => Ok(true),
             Err(CommitError::Conflict(Conflict::ReadOn)) => Ok(false),
-            Err(error) => Err(EngineError::unguarded(error)),
-        }
-    }
-
-    /// Notes what a provider told, and what the audit log is to say of it. `false` if it told the same before: then
-    /// nothing is written.
-    ///
-    /// # Errors
-    /// If it cannot be recorded.
-    pub async fn hear_once(&self, channel: &str, event: &str, events: Vec<Event>) -> Result<bool, EngineError> {
-        let at = self.clock.now();
-        let forgotten = at.as_micros() - i64::try_from(REMEMBER_EVENTS.as_micros()).unwrap_or(i64::MAX);
-        let forget_before = Timestamp::from_micros(forgotten);
-        let seen = SeenEvent { channel: channel.to_owned(), event: event.to_owned(), at, forget_before };
-        let post = Post { seen: Some(seen), ..Post::default() };
-        match self.store.commit(Commit { events, post: Some(Box::new(post)), ..Commit::default() }).await {
-            Ok(committed) => {
-                self.live.advance(committed.last_seq);
-                Ok(true)
-            }
-            Err(CommitError::Conflict(Conflict::EventSeen)) => Ok(false),
             Err(error) => Err(EngineError::unguarded(error)),
         }
     }
