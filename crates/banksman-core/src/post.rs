@@ -9,18 +9,20 @@ use crate::level::named;
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
-    /// It waits for them, or policy wants them to know of it.
+    /// It waits for them.
     Ask,
     /// It still waits.
     Again,
     /// It was handed on to them, because others did not answer.
     Escalated,
+    /// Policy wants them to know of it. Nothing is asked.
+    Told,
     /// What they were told before is no longer so.
     Settled,
 }
 
-named!(Purpose, "purpose", "ask, again, escalated, settled", {
-    Ask => "ask", Again => "again", Escalated => "escalated", Settled => "settled",
+named!(Purpose, "purpose", "ask, again, escalated, told, settled", {
+    Ask => "ask", Again => "again", Escalated => "escalated", Told => "told", Settled => "settled",
 });
 
 /// Where a delivery stands.

@@ -155,6 +155,8 @@ impl Engine {
                 }
                 Err(CommitError::Conflict(
                     Conflict::CaseMoved(_)
+                    | Conflict::ReadOn
+                    | Conflict::EventSeen
                     | Conflict::IdempotencyKeyUsed { .. }
                     | Conflict::TooManyPending
                     | Conflict::TooManyPendingForAgent,

@@ -42,6 +42,9 @@ mod modes;
 mod regression;
 mod resolutions;
 
+mod post;
+mod resume;
+
 mod dispatcher;
 mod follower;
 mod timekeeper;
@@ -57,8 +60,10 @@ pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
 pub use in_force::{PolicyInForce, RefusedPolicy};
 pub use policy::Judge;
+pub use post::Person;
 pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;
 pub use resolutions::Resolutions;
+pub use resume::ResumeTarget;
 pub use signer::Signer;
 pub use triage::{Evaluator, TriageQuestion};

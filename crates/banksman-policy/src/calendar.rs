@@ -93,6 +93,12 @@ impl LocalTime {
     }
 }
 
+/// Whether a moment is within a time of day and week, on the wall clock of a time zone. `None` if there is no such zone.
+#[must_use]
+pub fn in_zone(test: &TimeTest, now: Timestamp, zone: &str) -> Option<bool> {
+    TimeZone::get(zone).ok().map(|zone| test.holds(&LocalTime::of(now, &zone)))
+}
+
 impl TimeTest {
     /// What is wrong with it, if anything is.
     pub(crate) fn problem(&self) -> Option<&'static str> {

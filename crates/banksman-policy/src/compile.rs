@@ -17,6 +17,7 @@ use crate::index::Index;
 use crate::load::{Place, PolicyError, Source};
 use crate::people::{self, AllowRemember, HousePolicy};
 use crate::preset::Preset;
+use crate::route::Routes;
 use crate::triage::TriagePlan;
 use crate::window::Window;
 
@@ -40,6 +41,7 @@ pub struct Policy {
     pub(crate) zone: TimeZone,
     pub(crate) triage: Option<TriagePlan>,
     pub(crate) redact: Vec<String>,
+    pub(crate) routes: Routes,
     pub(crate) house: HousePolicy,
     pub(crate) assessor: Assessor,
     pub(crate) digest: Digest,
@@ -164,7 +166,7 @@ pub(crate) fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect
         require_reason: written.require_reason,
         allow_remember: written.allow_remember.clone(),
         message: written.message.clone(),
-        route: written.route.clone(),
+        route: written.route.as_ref().map(|route| route.value.clone()),
         redact: written.redact.clone(),
     })
 }

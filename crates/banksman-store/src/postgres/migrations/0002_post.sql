@@ -3,7 +3,7 @@ CREATE TABLE deliveries (
     id          bigint  PRIMARY KEY,
     action      bytea   NOT NULL CHECK (length(action) = 16),
     version     bigint  NOT NULL CHECK (version >= 1),
-    purpose     text    COLLATE "C" NOT NULL CHECK (purpose IN ('ask', 'again', 'escalated', 'settled')),
+    purpose     text    COLLATE "C" NOT NULL CHECK (purpose IN ('ask', 'again', 'escalated', 'told', 'settled')),
     -- What tells apart two of one purpose: the number of a reminder, the message that is updated.
     round       bigint  NOT NULL,
     channel     text    COLLATE "C" NOT NULL CHECK (channel <> ''),

@@ -3,7 +3,7 @@ CREATE TABLE deliveries (
     id          INTEGER PRIMARY KEY,
     action      BLOB    NOT NULL CHECK (length(action) = 16),
     version     INTEGER NOT NULL CHECK (version >= 1),
-    purpose     TEXT    NOT NULL CHECK (purpose IN ('ask', 'again', 'escalated', 'settled')),
+    purpose     TEXT    NOT NULL CHECK (purpose IN ('ask', 'again', 'escalated', 'told', 'settled')),
     -- What tells apart two of one purpose: the number of a reminder, the message that is updated.
     round       INTEGER NOT NULL,
     channel     TEXT    NOT NULL CHECK (channel <> ''),
