@@ -194,10 +194,21 @@ fn fact(fact: &Fact) -> Markup {
         Fact::PolicyLoaded { source, digest } => {
             html! { "policy loaded from " (Foreign(source)) " " code.quiet { (digest.to_string().chars().take(19).collect::<String>()) "…" } }
         }
-        Fact::InboundRefused { why, who, unrecorded, .. } => html! {
+        Fact::InboundRefused { why, who, about, unrecorded, .. } => html! {
             "refused what came in: " (Foreign(why))
             @if let Some(who) = who { " from " (Foreign(who)) }
+            @if let Some(about) = about { " about " (about) }
             @if *unrecorded > 0 { ", and " (unrecorded) " more before" }
         },
+        Fact::Notified { about, channel, recipient, outcome, error, .. } => html! {
+            "message to " (Foreign(recipient)) " by " (Foreign(channel)) " about " (about) ": " (outcome.as_str())
+            (because(error.as_ref()))
+        },
+        Fact::NotificationRetried { about, .. } => html! { "message about " (about) " to be sent again" },
+        Fact::Resumed { about, outcome, error, .. } => html! {
+            "the agent's side was called about " (about) ": " (outcome.as_str()) (because(error.as_ref()))
+        },
+        Fact::JobRetried { about, .. } => html! { "the agent's side to be called again about " (about) },
+        Fact::JobDropped { about, .. } => html! { "the agent's side not to be called about " (about) },
     }
 }

@@ -201,10 +201,11 @@ fn detail(fact: &Fact) -> String {
         Fact::TokenIssued { token, kind, name, .. } => format!("{kind} {name} {token}"),
         Fact::TokenRevoked { token } => token.to_string(),
         Fact::PolicyLoaded { digest, source } => format!("{source} {digest}"),
-        Fact::InboundRefused { why, who, unrecorded, .. } => {
+        Fact::InboundRefused { why, who, about, unrecorded, .. } => {
             let who = who.as_ref().map(|who| format!(" from {who}")).unwrap_or_default();
+            let about = about.map(|about| format!(" about {about}")).unwrap_or_default();
             let more = if *unrecorded > 0 { format!(" and {unrecorded} more before") } else { String::new() };
-            format!("{why}{who}{more}")
+            format!("{why}{who}{about}{more}")
         }
     }
 }
