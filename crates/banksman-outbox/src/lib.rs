@@ -9,6 +9,7 @@
 
 mod timing;
 
+mod config;
 mod directory;
 mod plan;
 
@@ -18,6 +19,7 @@ mod postman;
 mod resolutions;
 mod resolution_call;
 
+pub use config::{Config, OpenChannel, OpenedChannels};
 pub use directory::{ChannelRules, Contact, Directory, Limits};
 pub use jobs::{AgentCaller, JobLimits};
 pub use outbox::{Outbox, TestError};

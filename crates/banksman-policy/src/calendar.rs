@@ -101,7 +101,8 @@ pub fn in_zone(test: &TimeTest, now: Timestamp, zone: &str) -> Option<bool> {
 
 impl TimeTest {
     /// What is wrong with it, if anything is.
-    pub(crate) fn problem(&self) -> Option<&'static str> {
+    #[must_use]
+    pub fn problem(&self) -> Option<&'static str> {
         match (self.from, self.to) {
             _ if self.days.is_empty() && self.from.is_none() && self.to.is_none() => {
                 Some("says nothing about the time: give days, from or to")

@@ -9,7 +9,6 @@ use banksman_outward::Outward;
 use bytes::Bytes;
 use url::Url;
 
-use crate::http_answer::{failed, settled};
 use crate::{Channel, Message, SendError, Sent};
 
 pub use signed::{SignedPost, WebhookKey, WebhookKeyError};
@@ -62,8 +61,7 @@ impl Channel for Webhook {
             content_type: "application/cloudevents+json",
             body: Bytes::from(body),
         };
-        let answer = post.send(&self.outward).await.map_err(failed)?;
-        settled(&answer)?;
+        post.deliver(&self.outward).await?;
         Ok(Sent { provider_id: None, delivered: true })
     }
 }

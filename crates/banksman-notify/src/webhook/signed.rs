@@ -10,6 +10,8 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use url::Url;
 
+use crate::SendError;
+use crate::http_answer::{failed, settled};
 use crate::secret::mac;
 
 /// How long a receiver has to take it.
@@ -75,6 +77,14 @@ pub struct SignedPost<'a> {
 }
 
 impl SignedPost<'_> {
+    /// Sends it, once, to someone who takes it or does not.
+    ///
+    /// # Errors
+    /// If it was not taken, or nobody knows.
+    pub async fn deliver(self, outward: &Outward) -> Result<(), SendError> {
+        settled(&self.send(outward).await.map_err(failed)?)
+    }
+
     /// Sends it, once.
     ///
     /// # Errors
