@@ -57,7 +57,10 @@ impl Config {
         let at = |spanned: &dyn At, problem: String| source.error(spanned.place(), problem);
         let mut directory = Directory {
             console: file.console.as_ref().map_or(console, |console| &console.value).to_owned(),
-            limits: limits(&file.limits).map_err(|problem| at(&file.limits, problem))?,
+            limits: match &file.limits {
+                Some(written) => limits(&written.value).map_err(|problem| at(written, problem))?,
+                None => Limits::default(),
+            },
             ..Directory::default()
         };
         let mut carriers = BTreeMap::new();
@@ -180,8 +183,7 @@ fn two_with_one_address(directory: &Directory) -> Result<(), String> {
     Ok(())
 }
 
-fn limits(written: &Spanned<LimitsFile>) -> Result<Limits, String> {
-    let written = &written.value;
+fn limits(written: &LimitsFile) -> Result<Limits, String> {
     let usual = Limits::default();
     if written.tries == Some(0) || written.messages == Some(0) {
         return Err("a limit of nothing tells nobody anything: leave the channel out instead".into());

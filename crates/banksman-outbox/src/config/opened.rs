@@ -29,7 +29,7 @@ pub struct OpenChannel {
     /// What hears and answers.
     pub conversation: Arc<dyn Conversation>,
     /// Who may do what.
-    pub desk: Desk,
+    pub desk: Arc<Desk>,
 }
 
 /// Everything that was opened.
@@ -130,7 +130,7 @@ impl Config {
                 });
                 let people: HashMap<String, String> = theirs.collect();
                 let most = directory.channels.get(&name).map(|rules| rules.decide_up_to);
-                let desk = Desk::new(name.clone(), people, most, directory.console.clone());
+                let desk = Arc::new(Desk::new(name.clone(), people, most, directory.console.clone()));
                 conversations.insert(name, OpenChannel { conversation, desk });
             }
         }
