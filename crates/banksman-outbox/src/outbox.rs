@@ -105,6 +105,11 @@ impl Outbox {
         found.send(&message).await.map_err(TestError::NotSent)
     }
 
+    /// There is something to send that the workers do not know of.
+    pub fn nudge(&self) {
+        self.planned.notify_waiters();
+    }
+
     pub(crate) fn note_working(&self, channel: &str, at: Timestamp) {
         self.worked.lock().unwrap_or_else(PoisonError::into_inner).insert(channel.to_owned(), at);
     }
@@ -138,6 +143,6 @@ impl NoticeSink for Outbox {
     }
 
     fn planned(&self) {
-        self.planned.notify_waiters();
+        self.nudge();
     }
 }

@@ -75,7 +75,7 @@ impl Outbox {
         }
         let planned = !post.deliveries.is_empty() || !post.jobs.is_empty();
         if self.engine.read_on(LogReading { reader: READER, from, to }, post).await? && planned {
-            self.planned.notify_waiters();
+            self.nudge();
         }
         Ok(resolved.len())
     }
