@@ -92,3 +92,35 @@ fn what_is_wrong_is_said_with_its_place() {
         assert!(!said.contains("MfKQ"), "{said}");
     }
 }
+
+/// The examples of a page, with the lines that they begin at.
+fn examples(page: &str) -> Vec<(usize, String)> {
+    let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut found = Vec::new();
+    let mut inside: Option<(usize, String)> = None;
+    for (number, line) in text.lines().enumerate() {
+        match (&mut inside, line) {
+            (None, "```yaml") => inside = Some((number + 2, String::new())),
+            (Some(_), "```") => found.extend(inside.take()),
+            (Some((_, example)), line) => example.extend([line, "\n"]),
+            (None, _) => {}
+        }
+    }
+    found
+}
+
+#[test]
+fn every_example_of_the_documentation_loads() {
+    let examples = examples("notifications.md");
+    assert!(examples.len() >= 3, "the examples were not found");
+    for (line, text) in examples {
+        Config::check("docs/notifications.md", &text).unwrap_or_else(|error| panic!("line {line}: {error}"));
+    }
+}
+
+#[test]
+fn where_a_secret_is_has_to_be_said_even_where_none_is_read() {
+    let text = "version: 1\nchannels: {t: {webhook: {url: 'https://x/', key: {}}}}";
+    assert!(Config::check("channels.yaml", text).unwrap_err().to_string().contains("say where the secret is"));
+}

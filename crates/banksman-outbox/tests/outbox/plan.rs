@@ -54,3 +54,15 @@ async fn a_route_that_leads_nowhere_tells_everyone_rather_than_nobody() {
         assert!(chat.contains(&"@bea".into()) && push.contains(&"+ann".into()), "{legs}: {chat:?} {push:?}");
     }
 }
+
+#[tokio::test]
+async fn a_leg_that_only_tells_offers_no_decision() {
+    let legs = "routes: {default: [{people: [bea], channels: [chat], decide: false}, {people: [ann], channels: [push]}]}";
+    let world = World::with(directory(), legs).await;
+    let case = world.hold("refund", 1).await;
+    world.work().await;
+    assert!(!world.chat.sent.lock().unwrap()[0].cards[0].may_decide);
+    assert!(world.push.sent.lock().unwrap()[0].cards[0].may_decide);
+    assert!(!world.outbox.may_decide("chat", &case) && world.outbox.may_decide("push", &case));
+    assert!(!world.outbox.may_decide("elsewhere", &case));
+}

@@ -48,15 +48,15 @@ impl Clock for FakeClock {
 pub(crate) struct FakeChannel {
     pub(crate) sent: Mutex<Vec<Message>>,
     tried: AtomicI64,
-    answers: Mutex<VecDeque<SendError>>,
+    answers: Mutex<BTreeMap<String, VecDeque<SendError>>>,
     pub(crate) down: Mutex<Option<SendError>>,
     updates: bool,
 }
 
 impl FakeChannel {
-    /// What the next attempts meet; those after them succeed.
-    pub(crate) fn fail_next(&self, errors: impl IntoIterator<Item = SendError>) {
-        self.answers.lock().unwrap().extend(errors);
+    /// What the next attempts to reach an address meet; those after them succeed.
+    pub(crate) fn fail_next(&self, address: &str, errors: impl IntoIterator<Item = SendError>) {
+        self.answers.lock().unwrap().entry(address.to_owned()).or_default().extend(errors);
     }
 
     pub(crate) fn set_down(&self, error: Option<SendError>) {
@@ -70,7 +70,11 @@ impl FakeChannel {
     /// Who was sent what, about how many actions, since this was last asked.
     pub(crate) fn take(&self) -> Vec<(String, banksman_notify::Purpose, usize)> {
         let sent = std::mem::take(&mut *self.sent.lock().unwrap());
-        sent.iter().map(|message| (message.to.address.clone(), message.purpose, message.cards.len())).collect()
+        let told = |message: &Message| (message.to.address.clone(), message.purpose, message.cards.len());
+        let mut told: Vec<_> = sent.iter().map(told).collect();
+        // Several people are served at once, in whichever order.
+        told.sort_by_key(|(to, purpose, cards)| (to.clone(), purpose.as_str(), *cards));
+        told
     }
 }
 
@@ -89,7 +93,8 @@ impl Channel for FakeChannel {
         if let Some(error) = self.down.lock().unwrap().clone() {
             return Err(error);
         }
-        if let Some(error) = self.answers.lock().unwrap().pop_front() {
+        let mut answers = self.answers.lock().unwrap();
+        if let Some(error) = answers.get_mut(&message.to.address).and_then(VecDeque::pop_front) {
             return Err(error);
         }
         self.sent.lock().unwrap().push(message.clone());
