@@ -31,6 +31,11 @@ cargo xtask CHORE
       --rounds N          runs of each, of which the median counts (default 3)
       --binary PATH       measure this binary instead of building one
       --no-memory         leave out the measurement of memory per pending action
+  bench console [OPTIONS] every page of the review console with many pending actions: server time and size
+      --database KIND     sqlite (default) or postgres
+      --pending N         how many actions are held (default 100000)
+      --loads N           of each page (default 40)
+      --binary PATH       measure this binary instead of building one
   bench gateway [OPTIONS] MCP calls through the gateway, beside a direct connection and a proxy that only forwards
       --calls N           calls per run and client count (default 20000; a tenth of it for one client)
       --binary PATH       measure this binary instead of the one beside the benchmark
@@ -85,6 +90,7 @@ fn main() -> ExitCode {
             &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),
         ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
+        ["bench", "console", rest @ ..] => bench::console::run(rest),
         ["bench", "hook", rest @ ..] => bench::hook::run(rest),
         ["bench", "hold", rest @ ..] => bench::hold::run(rest),
         ["bench", "peers", rest @ ..] => bench::peers::run(rest),

@@ -37,6 +37,7 @@ mod post;
 
 pub mod audit;
 pub mod redact;
+pub mod statistics;
 pub mod visible;
 pub mod wire;
 

@@ -12,7 +12,7 @@ use banksman_core::{Action, ActionId, Ballot, Case, Command, Edit, Principal, Su
 
 use crate::advance::{House, Plan, Scene, TRIES};
 use crate::consider::{Surroundings, Tab};
-use crate::propose::check_args;
+use crate::schema::check_args;
 use crate::{Engine, EngineError};
 
 /// A new version that was judged, and what it was judged by.

@@ -15,6 +15,8 @@ use crate::live::Live;
 use crate::memory::Memory;
 use crate::regression::Failures;
 use crate::resume::ResumeTarget;
+use crate::statistics::Counting;
+use crate::tally::Tally;
 use crate::timekeeper::Timekeeper;
 use crate::triage::TriageDesk;
 use crate::{Clock, EngineError, Evaluator, Judge, Signer};
@@ -52,6 +54,8 @@ pub struct Engine {
     pub(crate) triage: TriageDesk,
     pub(crate) failures: Failures,
     pub(crate) resume_targets: ArcSwap<Vec<ResumeTarget>>,
+    pub(crate) tally: Tally,
+    pub(crate) counting: Counting,
 }
 
 impl Engine {
@@ -85,6 +89,8 @@ impl Engine {
             triage: TriageDesk::default(),
             failures: Failures::default(),
             resume_targets: ArcSwap::default(),
+            tally: Tally::default(),
+            counting: Counting::default(),
         }))
     }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::meter::Charge;
 use banksman_core::{Action, ActionId, Assessment, Digest, Verdict};
-use banksman_policy::{Facts, HousePolicy, Leg, Metering, Policy, TriagePlan};
+use banksman_policy::{Facts, HousePolicy, Judgement, Leg, Metering, Policy, TriagePlan};
 
 /// Assesses and judges actions. Values in, values out.
 ///
@@ -66,6 +66,17 @@ pub trait Judge: Send + Sync + 'static {
         let _ = (action, assessment, facts, id);
         Vec::new()
     }
+
+    /// What it demands, and everything that had a say in it.
+    fn explain(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
+        let verdict = self.judge(action, assessment, facts);
+        Judgement { verdict, reasons: Vec::new(), set_aside: Vec::new() }
+    }
+
+    /// The policy itself, if one is asked, for people to read.
+    fn policy(&self) -> Option<&Policy> {
+        None
+    }
 }
 
 /// Shared, so that whoever loads a policy can keep it.
@@ -119,6 +130,14 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
     ) -> Vec<Charge> {
         self.as_ref().failure(action, assessment, facts, id)
     }
+
+    fn explain(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
+        self.as_ref().explain(action, assessment, facts)
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        self.as_ref().policy()
+    }
 }
 
 impl Judge for Policy {
@@ -170,5 +189,13 @@ impl Judge for Policy {
         id: ActionId,
     ) -> Vec<Charge> {
         Policy::failure(self, action, assessment, facts, id)
+    }
+
+    fn explain(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
+        Policy::judge(self, action, assessment, facts)
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        Some(self)
     }
 }

@@ -11,7 +11,8 @@ use crate::admission::Scope;
 use crate::advance::notices;
 use crate::consider::Tab;
 use crate::grants::spent_grant;
-use crate::propose::{OpeningScene, check_args};
+use crate::propose::OpeningScene;
+use crate::schema::check_args;
 use crate::{Engine, EngineError, ids};
 
 /// More than this many would not be reviewed but waved through.

@@ -9,6 +9,12 @@ use crate::read::visible_to;
 use crate::{Engine, EngineError};
 
 impl Engine {
+    /// How many clients of this node wait for people to decide.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.live.waiting()
+    }
+
     /// The action as soon as it is no longer pending, or as it stands when `patience` ends.
     ///
     /// # Errors
@@ -33,11 +39,12 @@ impl Engine {
         patience: Duration,
         there: fn(&Case) -> bool,
     ) -> Result<Arc<Case>, EngineError> {
-        let case = self.action(caller, id).await?;
+        // Thousands wait at a time, and each should hold as little as possible: what looks is on the heap, so that there is
+        // no room for it while nobody looks, and what it saw is dropped early.
+        let case = Box::pin(self.action(caller, id)).await?;
         if there(&case) || patience.is_zero() {
             return Ok(case);
         }
-        // Boxed and dropped early: thousands wait at a time, and each should hold as little as possible.
         drop(case);
         let deadline = tokio::time::Instant::now() + patience;
         let waiter = self.live.wait_for(id);
@@ -45,7 +52,7 @@ impl Engine {
             let mut changed = std::pin::pin!(notify.notified());
             // Registered before looking: a change between the look and the wait is not missed.
             changed.as_mut().enable();
-            let case = self.recall(id).await?;
+            let case = Box::pin(self.recall(id)).await?;
             visible_to(caller, &case)?;
             if there(&case) {
                 return Ok(case);
@@ -55,6 +62,6 @@ impl Engine {
                 break;
             }
         }
-        self.action(caller, id).await
+        Box::pin(self.action(caller, id)).await
     }
 }

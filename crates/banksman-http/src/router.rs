@@ -113,11 +113,15 @@ pub(crate) fn routes() -> Vec<Route> {
             Operation::new("listActions", "List actions: pending ones oldest first, others newest first")
                 .with(Parameter::query("status", "where they stand").one_of::<Status>())
                 .with(Parameter::query("tier", "what policy demands").one_of::<Tier>())
+                .with(Parameter::query("risk", "how much harm they could do").one_of::<Risk>())
                 .with(Parameter::query("tool", "their tool"))
                 .with(Parameter::query("agent", "who asked"))
                 .with(Parameter::query("cursor", "continue behind the last page"))
                 .with(Parameter::limit())
-                .with(Parameter::query("order", "`asc` or `desc`, by age; `urgency` of what is pending"))
+                .with(Parameter::query(
+                    "order",
+                    "`asc` or `desc`, by age; of what is pending also `urgency`, `deadline` or `risk`",
+                ))
                 .answers::<Page<ActionView>>(200, "A page")
                 .fails(&[Code::InvalidRequest]),
         ),

@@ -14,6 +14,7 @@ use crate::draft::Draft;
 use crate::file::Demand;
 use crate::glob::Glob;
 use crate::index::Index;
+use crate::listing::ListedRule;
 use crate::load::{Place, PolicyError, Source};
 use crate::people::{self, AllowRemember, HousePolicy};
 use crate::preset::Preset;
@@ -45,6 +46,7 @@ pub struct Policy {
     pub(crate) house: HousePolicy,
     pub(crate) assessor: Assessor,
     pub(crate) digest: Digest,
+    pub(crate) listing: Vec<ListedRule>,
 }
 
 #[derive(Debug)]

@@ -359,7 +359,7 @@ impl Draft {
             let first = sources.first().cloned().unwrap_or_else(|| Source::new("policy", ""));
             first.error(serde_saphyr::Location::UNKNOWN, format!("risk: {error}"))
         })?;
-        Ok(Policy {
+        let mut policy = Policy {
             preset: self.preset.unwrap_or(Preset::Custom),
             index: Index::of(self.rules.iter().map(|rule| &rule.condition)),
             rules: self.rules,
@@ -387,7 +387,10 @@ impl Draft {
             },
             assessor: Assessor::new(catalogue),
             digest: Digest::of(all.as_bytes()),
-        })
+            listing: Vec::new(),
+        };
+        policy.list_rules(sources);
+        Ok(policy)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, Reading};
-use banksman_core::{ActionId, Case, Timestamp};
+use banksman_core::{ActionId, Case, Risk, Status, Timestamp};
 
 use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, Post, StoreError};
 
@@ -102,6 +102,17 @@ impl CaseRow {
         self.case.state.claim().map(|claim| claim.at.as_micros())
     }
 
+    /// The rank of its risk, from 0 for none.
+    pub(crate) fn risk(&self) -> u8 {
+        rank(self.case.submission.verdict.risk)
+    }
+
+    /// Until when people may decide, while they may.
+    pub(crate) fn deadline(&self) -> Option<i64> {
+        let pending = self.case.status() == Status::Pending;
+        self.case.state.ends_at().filter(|_| pending).map(Timestamp::as_micros)
+    }
+
     pub(crate) fn wake_at(&self) -> Option<i64> {
         self.case.state.wakes_at().map(Timestamp::as_micros)
     }
@@ -116,6 +127,22 @@ impl EventRow {
 
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// A risk as a number that sorts as it does.
+pub(crate) fn rank(risk: Risk) -> u8 {
+    match risk {
+        Risk::None => 0,
+        Risk::Low => 1,
+        Risk::Medium => 2,
+        Risk::High => 3,
+        Risk::Critical => 4,
+    }
+}
+
+/// The risk of a rank; none of ours is the worst.
+pub(crate) fn of_rank(rank: i64) -> Risk {
+    Risk::ALL.iter().copied().find(|risk| i64::from(self::rank(*risk)) == rank).unwrap_or(Risk::Critical)
 }
 
 /// The items of a batch, as the bytes of their ids.

@@ -25,4 +25,4 @@ pub use port::{
 pub use post::{
     Attempt, Delivery, DeliveryQuery, Job, JobQuery, LogReading, NewDelivery, NewJob, Post, Run, SeenEvent,
 };
-pub use query::{CaseQuery, EventQuery, Findings, Order};
+pub use query::{CaseQuery, EventQuery, Findings, Order, PendingCounts, SortBy};

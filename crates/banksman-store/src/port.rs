@@ -7,11 +7,11 @@ use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, MeterQuery, Reading};
 use banksman_core::{
     ActionId, BatchId, Case, Delegation, DelegationId, Digest, Freeze, FreezeId, Grant, GrantId, Mode,
-    Notice, Timestamp, TokenId,
+    Notice, Submission, Timestamp, TokenId,
 };
 
 use crate::post::{Delivery, DeliveryQuery, Job, JobQuery, Post};
-use crate::{CaseQuery, Credential, EventQuery};
+use crate::{CaseQuery, Credential, EventQuery, PendingCounts};
 
 /// Keeps actions, audit events and everything else that must survive.
 ///
@@ -41,8 +41,14 @@ pub trait Store: Send + Sync + 'static {
     /// One action as it stands.
     async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError>;
 
+    /// What would have run by this version of an action, which may have been edited since.
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError>;
+
     /// A page of actions.
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError>;
+
+    /// Of what is pending: the action so many places further in a list, counted without its words.
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError>;
 
     /// A batch and the ids of its items, in order.
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
@@ -113,8 +119,11 @@ pub trait Store: Send + Sync + 'static {
     /// What meters show, in the order of the questions.
     async fn readings(&self, queries: Vec<MeterQuery>) -> Result<Vec<Reading>, StoreError>;
 
-    /// How many actions wait for people.
+    /// How many actions wait for people. Costs the same however many do.
     async fn pending_count(&self) -> Result<u64, StoreError>;
+
+    /// The same, by what they are. Costs a look at each.
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError>;
 
     /// Whether it can be used now. If the last commits failed, reading says too little: then this writes, without
     /// changing anything.

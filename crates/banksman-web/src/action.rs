@@ -10,7 +10,7 @@ use crate::diff;
 use crate::frame::{Frame, Place};
 use crate::marks::numbered;
 use crate::moment::{ago, left, moment};
-use crate::parts::{Progress, decided, findings, meaning, risk, status};
+use crate::parts::{Progress, decided, findings, meaning, risk, rule_link, status};
 use crate::text::{Foreign, ForeignLines, brief};
 use crate::values::{block, canonical, table};
 
@@ -19,6 +19,8 @@ use crate::values::{block, canonical, table};
 pub struct History<'a> {
     /// In our words: "this agent with this tool".
     pub of: &'static str,
+    /// Whether all of them are calls of the same tool.
+    pub same_tool: bool,
     /// Newest first.
     pub actions: &'a [ActionView],
 }
@@ -28,10 +30,21 @@ pub struct History<'a> {
 pub struct ActionPage<'a> {
     /// The action, as this person gets to see it.
     pub action: &'a ActionView,
+    /// What would have run before each edit, the newest first.
+    pub earlier: &'a [EarlierVersion],
     /// What happened before.
     pub history: &'a [History<'a>],
     /// Who was told of it, oldest first.
     pub told: &'a [DeliveryView],
+}
+
+/// The arguments before an edit, as this person gets to see them.
+#[derive(Debug)]
+pub struct EarlierVersion {
+    /// Which version.
+    pub version: u32,
+    /// Its arguments.
+    pub args: CanonicalJson,
 }
 
 impl ActionPage<'_> {
@@ -65,6 +78,8 @@ impl ActionPage<'_> {
                         @if let Some(change) = diff::of_action(action) {
                             section.panel { h2 { (change.title) } (change.show()) }
                         }
+                        (self.edits())
+                        (self.since_the_last())
                         (untrusted(action))
                     }
                     div.why {
@@ -80,6 +95,36 @@ impl ActionPage<'_> {
         frame.page(Place::Action, &brief(&action.tool, 60), &body)
     }
 
+    /// What each edit changed, the newest first.
+    fn edits(&self) -> Markup {
+        let newer =
+            std::iter::once(&self.action.args).chain(self.earlier.iter().map(|earlier| &earlier.args));
+        html! {
+            @for (after, before) in newer.zip(self.earlier) {
+                section.panel {
+                    h2 { "What was edited: version " (before.version) " to " (before.version + 1) }
+                    (diff::of_versions("What was edited", &before.args, after).show())
+                }
+            }
+        }
+    }
+
+    /// What differs from the last action of this agent with this tool that people answered: a second attempt shows here.
+    fn since_the_last(&self) -> Markup {
+        let last = self
+            .history
+            .first()
+            .filter(|history| history.same_tool)
+            .and_then(|history| history.actions.first());
+        html! {
+            @if let Some(last) = last {
+                details.panel { summary { "What differs from the last one that was answered (" (last.status.as_str()) ")" }
+                    (diff::of_versions("What differs from the last one", &last.args, &self.action.args).show())
+                }
+            }
+        }
+    }
+
     fn heading(&self, frame: &Frame<'_>) -> Markup {
         let action = self.action;
         html! {
@@ -92,7 +137,7 @@ impl ActionPage<'_> {
                 }
                 p.meta {
                     span { "asked by " b { (Foreign(&action.agent)) } " " (ago(action.created_at, frame.now)) }
-                    span { "rule " code { (Foreign(&action.verdict.rule)) } }
+                    span { "rule " (rule_link(&action.verdict.rule)) }
                     span { (Progress::of(action).short()) }
                     @if let Some(batch) = action.batch { span { a href=(format!("/batches/{batch}")) { "part of a batch" } } }
                     @if action.version > 1 { span { "edited: version " (action.version) } }
@@ -115,10 +160,10 @@ fn judged(action: &ActionView) -> Markup {
             (findings(&found))
             dl.pairs {
                 dt { "Tier" } dd { (verdict.tier.as_str()) }
-                dt { "Rule" } dd { code { (Foreign(&verdict.rule)) } }
+                dt { "Rule" } dd { (rule_link(&verdict.rule)) }
                 @if verdict.matched.len() > 1 {
                     dt { "Also matched" }
-                    dd { @for rule in verdict.matched.iter().filter(|rule| **rule != verdict.rule) { code { (Foreign(rule)) } " " } }
+                    dd { @for rule in verdict.matched.iter().filter(|rule| **rule != verdict.rule) { (rule_link(rule)) " " } }
                 }
                 dt { "Can be undone" } dd { @if action.assessment.reversible { "nothing found that says otherwise" } @else { strong { "no" } } }
                 @if !action.assessment.resources.is_empty() {

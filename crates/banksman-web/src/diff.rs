@@ -52,6 +52,11 @@ pub(crate) fn of_action(action: &ActionView) -> Option<Change> {
     }
 }
 
+/// What an earlier version of the arguments, or another action, had instead.
+pub(crate) fn of_versions(title: &'static str, before: &CanonicalJson, after: &CanonicalJson) -> Change {
+    Change { title, before: pretty(before), after: pretty(after) }
+}
+
 /// What an edit does to the arguments.
 pub(crate) fn of_edit(before: &CanonicalJson, after: &CanonicalJson) -> Change {
     Change { title: "What you change", before: pretty(before), after: pretty(after) }

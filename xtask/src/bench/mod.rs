@@ -3,6 +3,7 @@
 mod bare_postgres;
 mod bed;
 mod connection;
+pub(crate) mod console;
 pub(crate) mod cycle;
 mod held;
 pub(crate) mod hold;

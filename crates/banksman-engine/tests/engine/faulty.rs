@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use banksman_core::meter::{MeterQuery, Reading};
-use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
+use banksman_core::{ActionId, BatchId, Case, Digest, Submission, Timestamp};
 use banksman_store::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
-    EventQuery, Job, JobQuery, News, Store, StoreError, StoredEvent, StoredNotice,
+    EventQuery, Job, JobQuery, News, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
 };
 use tokio::sync::mpsc;
 
@@ -77,8 +77,16 @@ impl Store for FaultyStore {
         self.real.case(id).await
     }
 
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError> {
+        self.real.submission(id, version).await
+    }
+
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
         self.real.cases(query).await
+    }
+
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        self.real.place(query, steps).await
     }
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
@@ -165,6 +173,10 @@ impl Store for FaultyStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         self.real.pending_count().await
+    }
+
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
+        self.real.pending_counts().await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

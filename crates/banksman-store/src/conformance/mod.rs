@@ -116,6 +116,12 @@ macro_rules! conformance_suite {
                 every_status_can_be_listed
                 pages_hold_still_while_the_list_moves
                 what_is_pending_is_counted
+                what_is_pending_comes_in_any_order
+                words_are_found
+                words_are_looked_for_a_stretch_at_a_time
+                history_is_looked_through_within_bounds
+                what_is_pending_is_counted_by_what_it_is
+                earlier_versions_stay
             }
             time {
                 due_means_from_that_very_moment

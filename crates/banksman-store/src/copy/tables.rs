@@ -162,6 +162,8 @@ pub(super) const TABLES: &[Table] = &[
             ("wake_at", Type::INT8),
             ("claimed_at", Type::INT8),
             ("priority", Type::INT2),
+            ("risk", Type::INT2),
+            ("deadline", Type::INT8),
             ("reviews", Type::TEXT),
             ("state", Type::TEXT),
         ],

@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::meter::{MeterQuery, Reading};
-use banksman_core::{ActionId, BatchId, Case, Digest, Mode, Timestamp};
+use banksman_core::{ActionId, BatchId, Case, Digest, Mode, Submission, Timestamp};
 use tokio::sync::mpsc;
 use tokio_postgres::Row;
 
@@ -38,11 +38,11 @@ use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
 use self::session::{Params, Session};
 use self::writer::Writer;
-use crate::encode::EncodedCommit;
+use crate::encode::{EncodedCommit, of_rank};
 use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
-    EventQuery, Job, JobQuery, News, Store, StoreError, StoredEvent, StoredNotice,
+    EventQuery, Job, JobQuery, News, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
@@ -137,18 +137,27 @@ impl Store for PostgresStore {
     }
 
     async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError> {
-        let sql = format!(
-            "SELECT {CASE_COLUMNS} FROM actions a JOIN submissions s ON s.action = a.id AND s.version = a.version
-             WHERE a.id = $1"
-        );
+        let sql = format!("SELECT {CASE_COLUMNS} FROM actions a WHERE a.id = $1");
         let found = self.readers.query(&sql, &[&id.to_bytes().as_slice()]).await?;
         found.first().map(rows::case).transpose()
+    }
+
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError> {
+        let sql = "SELECT body FROM submissions WHERE action = $1 AND version = $2";
+        let found = self.readers.query(sql, &[&id.to_bytes().as_slice(), &i64::from(version)]).await?;
+        found.first().map(|row| rows::from_json(get(row, 0)?)).transpose()
     }
 
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
         let listing = lists::cases(&query);
         let found = self.readers.query(&listing.sql, &listing.params()).await?;
         found.iter().map(rows::case).collect()
+    }
+
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        let listing = lists::place(&query, steps);
+        let found = self.readers.query(&listing.sql, &listing.params()).await?;
+        found.first().map(|row| rows::action_id(row, 0)).transpose()
     }
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
@@ -282,6 +291,21 @@ impl Store for PostgresStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         count(&self.one_row("SELECT pending FROM head").await?, 0)
+    }
+
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
+        let mut counts = PendingCounts::default();
+        for row in self.readers.query(lists::PENDING_COUNTS, &[&lists::limit(PendingCounts::NAMED)]).await? {
+            let (of, name, count): (&str, &str, u64) = (get(&row, 0)?, get(&row, 1)?, count(&row, 2)?);
+            match (of, name.parse(), name.parse()) {
+                ("risk", Ok(rank), _) => drop(counts.by_risk.insert(of_rank(rank), count)),
+                ("tier", _, Ok(tier)) => drop(counts.by_tier.insert(tier, count)),
+                ("tool", ..) => counts.by_tool.push((name.to_owned(), count)),
+                ("agent", ..) => counts.by_agent.push((name.to_owned(), count)),
+                _ => return Err(StoreError::Corrupt(format!("{of} {name:?} is not known"))),
+            }
+        }
+        Ok(counts)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -71,9 +71,23 @@ pub(super) fn documents<T: serde::de::DeserializeOwned>(
     get::<Vec<&str>>(row, column)?.into_iter().map(from_json).collect()
 }
 
-/// The columns that [`case`] reads, from `actions a` joined with `submissions s`.
-pub(super) const CASE_COLUMNS: &str =
-    "a.id, a.agent, a.owner, a.batch, a.created_at, a.revision, a.version, a.reviews, a.state, s.body";
+/// What an action of `actions a` asks for.
+///
+/// It is looked up for each row. A join would leave the database the choice to walk along all that was ever asked for until
+/// it comes to the page that is wanted.
+macro_rules! body {
+    () => {
+        "(SELECT s.body FROM submissions s WHERE s.action = a.id AND s.version = a.version)"
+    };
+}
+
+pub(super) const BODY: &str = body!();
+
+/// The columns that [`case`] reads, from `actions a`.
+pub(super) const CASE_COLUMNS: &str = concat!(
+    "a.id, a.agent, a.owner, a.batch, a.created_at, a.revision, a.version, a.reviews, a.state, ",
+    body!()
+);
 
 pub(super) fn case(row: &Row) -> Result<Case, StoreError> {
     let batch = match get::<Option<&[u8]>>(row, 3)? {

@@ -36,10 +36,13 @@ const MOVE_ACTIONS: &str = "\
     WITH moved AS (
     UPDATE actions a SET tier = n.tier, status = n.status, digest = n.digest, version = n.version,
                          revision = n.revision, wake_at = n.wake_at, join_key = n.join_key,
-                         claimed_at = n.claimed_at, priority = n.priority, reviews = n.reviews, state = n.state
+                         claimed_at = n.claimed_at, priority = n.priority, reviews = n.reviews, state = n.state,
+                         risk = n.risk, deadline = coalesce(n.deadline, a.deadline)
     FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
-                $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[])
-         AS n (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority, reviews, state)
+                $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[], $13::smallint[],
+                $14::bigint[])
+         AS n (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority, reviews, state,
+               risk, deadline)
     WHERE a.id = n.id AND a.revision = n.revision - 1 AND (a.claimed_at IS NULL OR a.claimed_at = n.claimed_at)
     RETURNING 1)
     SELECT CASE WHEN count(*) = cardinality($1) THEN 0
@@ -50,12 +53,13 @@ const MOVE_ACTIONS: &str = "\
 const OPEN_ACTIONS: &str = "\
     WITH opened AS (
         INSERT INTO actions (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority,
-                             reviews, state, agent, owner, tool, batch, created_at)
+                             reviews, state, risk, deadline, agent, owner, tool, batch, created_at)
         SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[],
                              $7::bigint[], $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[],
-                             $13::text[], $14::text[], $15::text[], $16::bytea[], $17::bigint[]))
+                             $13::smallint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::bytea[],
+                             $19::bigint[]))
     INSERT INTO submissions (action, version, body)
-    SELECT * FROM unnest($18::bytea[], $19::bigint[], $20::text[])";
+    SELECT * FROM unnest($20::bytea[], $21::bigint[], $22::text[])";
 
 /// What every group writes: its events, whom to tell, how many are pending, and where the log ends.
 const RECORD: &str = "\
@@ -220,6 +224,8 @@ fn action_columns<'a>(rows: &[&'a CaseRow]) -> Result<Vec<Column<'a>>, StoreErro
         column(rows, |row| i16::from(row.case.priority())),
         column(rows, |row| row.reviews.as_str()),
         column(rows, |row| row.state.as_str()),
+        column(rows, |row| i16::from(row.risk())),
+        column(rows, |row| row.deadline()),
     ])
 }
 
