@@ -162,11 +162,12 @@ async fn mails_have_our_links_only_one_subject_and_no_markup_of_others() {
             let subjects = mail.head.lines().filter(|line| line.starts_with("Subject:")).count();
             let blind = mail.head.lines().filter(|line| line.to_lowercase().starts_with("bcc")).count();
             assert_eq!((subjects, blind), (1, 0), "{name}: {}", mail.head);
-            let tags: Vec<&str> = mail.html.split('<').skip(1).map(|tag| tag.split(['>', ' ']).next().unwrap()).collect();
+            let tags: Vec<&str> =
+                mail.html.split('<').skip(1).map(|tag| tag.split(['>', ' ']).next().unwrap()).collect();
             for tag in tags {
                 let ours = [
-                    "!DOCTYPE", "html", "head", "meta", "title", "body", "h1", "table", "tr", "th", "td", "p", "b", "a",
-                    "bdi", "span", "br", "ul", "li",
+                    "!DOCTYPE", "html", "head", "meta", "title", "body", "h1", "table", "tr", "th", "td",
+                    "p", "b", "a", "bdi", "span", "br", "ul", "li",
                 ];
                 assert!(ours.contains(&tag.trim_start_matches('/')), "{name}: <{tag}>");
             }

@@ -4,8 +4,8 @@ use aws_lc_rs::hmac;
 use banksman_core::Decision;
 use banksman_faults::{Conduct, Service};
 use banksman_notify::{
-    Answer, Binding, Channel as _, Conversation as _, Heard, Inbound, Line, LineSettings, Message, Purpose, Reply,
-    Secret, SendError, Unheard, Wish,
+    Answer, Binding, Channel as _, Conversation as _, Heard, Inbound, Line, LineSettings, Message, Purpose,
+    Reply, Secret, SendError, Unheard, Wish,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -158,7 +158,8 @@ async fn one_bad_event_spoils_no_other_and_old_ones_are_not_heard() {
     let mut group = good.clone();
     group["source"] = json!({ "type": "group", "groupId": "C1" });
     let other = postback("action=approve&id=act_01");
-    let unsend = json!({ "type": "unsend", "webhookEventId": "1", "timestamp": 1, "source": { "type": "user" } });
+    let unsend =
+        json!({ "type": "unsend", "webhookEventId": "1", "timestamp": 1, "source": { "type": "user" } });
     let heard = hear(&line, &[other, old, future, nameless, standby, unsend, group, good]).unwrap();
     let results: Vec<String> = heard
         .iter()

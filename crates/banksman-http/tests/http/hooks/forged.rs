@@ -23,7 +23,8 @@ async fn forged_requests_change_nothing_and_are_on_record() {
         assert_not_signed(&house.server.send(request).await);
     }
     let why = house.refusals(5).await;
-    let expected = ["forged via slack", "forged via line", "forged via slack", "forged via line", "forged via slack"];
+    let expected =
+        ["forged via slack", "forged via line", "forged via slack", "forged via line", "forged via slack"];
     assert_eq!(why, expected);
     assert_eq!(house.status(&action).await, "pending");
     assert!(house.provider.heard().is_empty());

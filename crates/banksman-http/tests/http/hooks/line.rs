@@ -75,11 +75,8 @@ async fn several_events_in_one_request_are_several() {
     let (one, two) = (house.held("send_email").await, house.held("run_tests").await);
     let mut bad = tap(&house, "E0", Some("ANN"), "approve", &one);
     bad["postback"]["data"] = json!("action=approve");
-    let events = [
-        bad,
-        tap(&house, "E1", Some("ANN"), "approve", &one),
-        tap(&house, "E2", Some("BEN"), "deny", &two),
-    ];
+    let events =
+        [bad, tap(&house, "E1", Some("ANN"), "approve", &one), tap(&house, "E2", Some("BEN"), "deny", &two)];
     house.server.send(from_line(&events, CHANNEL)).await.ok(200);
     while house.provider.heard().len() < 2 {
         house.told(house.provider.heard().len()).await;
