@@ -81,6 +81,13 @@ fn signed(body: &str, secret: &str) -> HeaderMap {
     headers
 }
 
+/// A request as we believe that LINE signs it.
+pub(crate) fn signed_example() -> Value {
+    let body = request(&[postback("action=approve")]);
+    let signature = signed(&body, SECRET)["x-line-signature"].to_str().unwrap().to_owned();
+    json!({ "secret": SECRET, "body": body, "signature": signature })
+}
+
 fn postback(data: &str) -> Value {
     json!({
         "type": "postback",

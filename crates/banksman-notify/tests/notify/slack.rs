@@ -97,6 +97,13 @@ fn signed(at: &str, body: &str, secret: &str) -> HeaderMap {
     headers
 }
 
+/// A request as we believe that Slack signs it.
+pub(crate) fn signed_example() -> Value {
+    let (at, body) = ("1531420618", "payload=%7B%22type%22%3A%22block_actions%22%7D");
+    let signature = signed(at, body, SIGNING)["x-slack-signature"].to_str().unwrap().to_owned();
+    json!({ "secret": SIGNING, "at": at, "body": body, "signature": signature })
+}
+
 fn form(payload: &Value) -> String {
     url::form_urlencoded::Serializer::new(String::new()).append_pair("payload", &payload.to_string()).finish()
 }
