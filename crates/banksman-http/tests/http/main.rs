@@ -31,3 +31,4 @@ mod hooks;
 mod meta;
 mod openapi;
 mod v1;
+mod waiting;

@@ -21,6 +21,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use tokio::sync::Semaphore;
 
 pub use self::examine::{back_up, examine};
 
@@ -34,8 +35,9 @@ use crate::{
     EventQuery, Job, JobQuery, Store, StoreError, StoredEvent, StoredNotice,
 };
 
-/// How many idle reading connections are kept.
-const IDLE_READERS: usize = 4;
+/// How many read at a time, at the least; otherwise as many as there are cores. More would not be faster, and each costs
+/// a thread, a connection and its cache: ten thousand who ask at once wait in line instead.
+const READERS: usize = 4;
 
 /// How long to wait for another process that writes, such as `banksman token new` beside the server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -48,6 +50,8 @@ pub struct SqliteStore {
 
 struct Readers {
     path: PathBuf,
+    /// Permission to read.
+    line: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -78,7 +82,7 @@ impl SqliteStore {
         // FULL: the log is on the disk before a commit is answered. Nothing that was acknowledged is lost.
         connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
         schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
-        let readers = Arc::new(Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()) });
+        let readers = Arc::new(Readers::of(path));
         Ok(Self { writer: Writer::start(connection, path, Box::new(clock))?, readers })
     }
 
@@ -88,7 +92,14 @@ impl SqliteStore {
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let readers = Arc::clone(&self.readers);
-        tokio::task::spawn_blocking(move || readers.with(query)).await.map_err(|_| StoreError::Closed)?
+        let turn = Arc::clone(&readers.line).acquire_owned().await.map_err(|_| StoreError::Closed)?;
+        let read = move || {
+            let answer = readers.with(query);
+            // Here, not where the answer is awaited: whoever asked may have gone, and the thread still reads.
+            drop(turn);
+            answer
+        };
+        tokio::task::spawn_blocking(read).await.map_err(|_| StoreError::Closed)?
     }
 }
 
@@ -131,6 +142,12 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 impl Readers {
+    fn of(path: &Path) -> Self {
+        let at_a_time = std::thread::available_parallelism().map_or(1, usize::from).max(READERS);
+        let line = Arc::new(Semaphore::new(at_a_time));
+        Self { path: path.to_owned(), line, idle: Mutex::new(Vec::new()) }
+    }
+
     fn with<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
@@ -143,10 +160,7 @@ impl Readers {
         });
         // A connection that failed is not trusted again.
         if answer.is_ok() {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < IDLE_READERS {
-                idle.push(connection);
-            }
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         }
         answer
     }
