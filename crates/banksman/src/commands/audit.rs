@@ -212,7 +212,9 @@ fn detail(fact: &Fact) -> String {
         }
         Fact::NotificationRetried { about, delivery } => format!("message {delivery} about {about}"),
         Fact::Resumed { about, outcome, error, .. } => format!("{outcome} about {about}{}", because(error)),
-        Fact::JobRetried { about, job } | Fact::JobDropped { about, job } => format!("job {job} about {about}"),
+        Fact::JobRetried { about, job } | Fact::JobDropped { about, job } => {
+            format!("job {job} about {about}")
+        }
     }
 }
 
