@@ -28,7 +28,9 @@ fn messages() -> Vec<Message> {
         message(Purpose::Test, "U1", Vec::new()),
         message(Purpose::Again, "U1", vec![approved()]),
     ];
-    messages.extend(hostile_cards().into_iter().map(|(_, card)| message(Purpose::Ask, "U1", vec![card])));
+    // Their libraries are slow; the gallery tries all of them.
+    let hostile = hostile_cards().into_iter().step_by(5);
+    messages.extend(hostile.map(|(_, card)| message(Purpose::Ask, "U1", vec![card])));
     messages
 }
 

@@ -1,10 +1,6 @@
 //! Calls over real sockets, to services that answer in every way there is.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on stops; helpers here are test code too"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops; helpers here are test code too")]
 
 mod tls;
 
