@@ -1,5 +1,5 @@
-//! MCP clients, servers and the conformance suite by other hands, for the gateway's tests: installed once, at pinned
-//! versions, into a folder under the target directory.
+//! MCP clients, servers, the conformance suite, an agent framework and the libraries of providers, all by other hands,
+//! for the tests: installed once, at pinned versions, into a folder under the target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,14 @@ const NPM: &[(&str, &str)] = &[
 ];
 
 /// What comes from PyPI.
-const PYPI: &str = "mcp==2.3.0";
+const PYPI: &[&str] = &[
+    "mcp==2.3.0",
+    "langgraph==1.2.20",
+    "langgraph-checkpoint-sqlite==3.1.2",
+    "slack_sdk==3.46.0",
+    "line-bot-sdk==3.27.0",
+    "standardwebhooks==1.1.0",
+];
 
 /// Installs what is not there yet, and says where it is. Without npm or Python, or without a network, there is nothing
 /// to test with: that is said, and the tests that need it say so again.
@@ -47,7 +54,7 @@ fn try_install() -> anyhow::Result<PathBuf> {
     std::fs::write(folder.join("package.json"), &wanted)?;
     run(Command::new("npm").args(["install", "--no-audit", "--no-fund", "--loglevel=error"]), &folder)?;
     run(Command::new("python3").args(["-m", "venv", "python"]), &folder)?;
-    run(Command::new("python/bin/pip").args(["install", "--quiet", PYPI]), &folder)?;
+    run(Command::new("python/bin/pip").args(["install", "--quiet"]).args(PYPI), &folder)?;
     // Last: what was interrupted is done again.
     std::fs::write(&stamp, &wanted)?;
     Ok(folder)
@@ -57,7 +64,8 @@ fn manifest() -> String {
     let lines: Vec<String> =
         NPM.iter().map(|(name, version)| format!("    \"{name}\": \"{version}\"")).collect();
     format!(
-        "{{\n  \"private\": true,\n  \"description\": \"for the tests, with {PYPI}\",\n  \"dependencies\": {{\n{}\n  }}\n}}\n",
+        "{{\n  \"private\": true,\n  \"description\": \"for the tests, with {}\",\n  \"dependencies\": {{\n{}\n  }}\n}}\n",
+        PYPI.join(", "),
         lines.join(",\n")
     )
 }

@@ -38,6 +38,17 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-notify", &["banksman-core", "banksman-outward"]),
     ("banksman-engine", &["banksman-core", "banksman-notify", "banksman-policy", "banksman-store"]),
     ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
+    (
+        "banksman-outbox",
+        &[
+            "banksman-core",
+            "banksman-policy",
+            "banksman-store",
+            "banksman-engine",
+            "banksman-notify",
+            "banksman-outward",
+        ],
+    ),
     ("banksman-web", &["banksman-core"]),
     (
         "banksman-http",
@@ -47,6 +58,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-store",
             "banksman-engine",
             "banksman-mcp",
+            "banksman-outbox",
             "banksman-web",
         ],
     ),
@@ -62,6 +74,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-engine",
             "banksman-mcp",
             "banksman-notify",
+            "banksman-outbox",
             "banksman-http",
             "banksman-client",
         ],

@@ -15,6 +15,7 @@ use banksman_core::visible::pretty;
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{Case, Decision, Principal, Risk};
 use banksman_notify::{Binding, Card, Inbound, Reply, Showing, Unheard, Wish};
+use banksman_policy::Leg;
 use banksman_store::{Commit, CommitError, Conflict, Post, SeenEvent};
 
 use crate::{Engine, EngineError};
@@ -136,7 +137,8 @@ impl Engine {
         };
         let card = desk.card(&case);
         // An old card may have a button that this one would not have.
-        if decision.approves() && !card.may_decide {
+        let routed_here = Leg::let_decide(&self.legs(&case).unwrap_or_default(), &desk.channel);
+        if decision.approves() && !(card.may_decide && routed_here) {
             self.record_refused(desk, Why::NotHere, Some(inbound)).await?;
             return Ok(Some(words::in_the_console(&card)));
         }

@@ -6,6 +6,7 @@ mod secret;
 mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::time::Duration;
 
 use banksman_core::Risk;
@@ -20,6 +21,7 @@ use crate::{ChannelRules, Contact, Directory, JobLimits, Limits};
 pub use opened::{OpenChannel, OpenedChannels};
 
 use opened::Carrier;
+use secret::Keyring;
 use shape::{ContactFile, File, LimitsFile};
 
 /// Longest name of a channel or a recipient: it is part of addresses and of every row.
@@ -48,6 +50,19 @@ impl Config {
     /// # Errors
     /// If any of it is not valid, or a secret is not where it should be.
     pub fn parse(name: &str, text: &str, console: &str) -> Result<Self, PolicyError> {
+        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
+        Self::read(name, text, console, &Keyring::Real(folder))
+    }
+
+    /// Whether it makes sense, without looking for secrets.
+    ///
+    /// # Errors
+    /// If any of it is not valid.
+    pub fn check(name: &str, text: &str) -> Result<(), PolicyError> {
+        Self::read(name, text, "http://127.0.0.1:7447", &Keyring::Blank).map(drop)
+    }
+
+    fn read(name: &str, text: &str, console: &str, keys: &Keyring<'_>) -> Result<Self, PolicyError> {
         let source = Source::new(name, text);
         let file: File = source.read_as()?;
         if file.version.value != 1 {
@@ -57,13 +72,16 @@ impl Config {
         let at = |spanned: &dyn At, problem: String| source.error(spanned.place(), problem);
         let mut directory = Directory {
             console: file.console.as_ref().map_or(console, |console| &console.value).to_owned(),
-            limits: limits(&file.limits).map_err(|problem| at(&file.limits, problem))?,
+            limits: match &file.limits {
+                Some(written) => limits(&written.value).map_err(|problem| at(written, problem))?,
+                None => Limits::default(),
+            },
             ..Directory::default()
         };
         let mut carriers = BTreeMap::new();
         for (name, channel) in &file.channels {
             check_name(name).map_err(|problem| at(channel, problem))?;
-            let carrier = Carrier::read(&channel.value, &directory.console);
+            let carrier = Carrier::read(&channel.value, &directory.console, keys);
             carriers.insert(name.clone(), carrier.map_err(|problem| at(channel, format!("{name}: {problem}")))?);
             let decide_up_to = channel.value.decide_up_to.unwrap_or(Risk::Critical);
             directory.channels.insert(name.clone(), ChannelRules { decide_up_to });
@@ -92,11 +110,8 @@ impl Config {
                     .iter()
                     .map(|target| ResumeTarget::parse(&target.value).map_err(|problem| at(target, problem)))
                     .collect::<Result<_, _>>()?,
-                key: resume
-                    .value
-                    .key
-                    .value
-                    .read()
+                key: keys
+                    .read(&resume.value.key.value)
                     .and_then(|key| key.parse::<WebhookKey>().map_err(|error| error.to_string()))
                     .map_err(|problem| at(&resume.value.key, problem))?,
                 limits: job_limits(resume.value.tries),
@@ -180,8 +195,7 @@ fn two_with_one_address(directory: &Directory) -> Result<(), String> {
     Ok(())
 }
 
-fn limits(written: &Spanned<LimitsFile>) -> Result<Limits, String> {
-    let written = &written.value;
+fn limits(written: &LimitsFile) -> Result<Limits, String> {
     let usual = Limits::default();
     if written.tries == Some(0) || written.messages == Some(0) {
         return Err("a limit of nothing tells nobody anything: leave the channel out instead".into());

@@ -106,14 +106,11 @@ impl Directory {
         self.people.iter().find(theirs).map(|(name, _)| name.as_str())
     }
 
-    /// Whether an action may be decided by a channel, given the legs of its routes. A single leg that only tells, and
-    /// that uses this channel, is enough for a no.
+    /// Whether an action may be decided by a channel, given the legs of its routes.
     #[must_use]
     pub fn may_decide(&self, channel: &str, case: &Case, legs: Option<&[Leg]>) -> bool {
         let Some(rules) = self.channels.get(channel) else { return false };
-        let used = |leg: &&Leg| leg.channels.is_empty() || leg.channels.iter().any(|name| name == channel);
-        case.submission.verdict.risk <= rules.decide_up_to
-            && legs.unwrap_or_default().iter().filter(used).all(|leg| leg.decide)
+        case.submission.verdict.risk <= rules.decide_up_to && Leg::let_decide(legs.unwrap_or_default(), channel)
     }
 }
 

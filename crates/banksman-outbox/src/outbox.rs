@@ -1,6 +1,7 @@
 //! The outbox: what the workers share, and how they are started.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use banksman_core::{Case, Timestamp};
@@ -22,6 +23,8 @@ pub struct Outbox {
     pub(crate) errands: Option<Errands>,
     /// Rings when something was planned.
     pub(crate) planned: Notify,
+    /// How far this node has read the log; the place in the store may be behind.
+    pub(crate) read_to: AtomicU64,
     /// When each channel last took something, as far as this node knows.
     worked: Mutex<HashMap<String, Timestamp>>,
 }
@@ -46,7 +49,15 @@ impl Outbox {
         directory: Directory,
         channels: BTreeMap<String, Arc<dyn Channel>>,
     ) -> Self {
-        Self { engine, directory, channels, errands: None, planned: Notify::new(), worked: Mutex::default() }
+        Self {
+            engine,
+            directory,
+            channels,
+            errands: None,
+            planned: Notify::new(),
+            read_to: AtomicU64::new(0),
+            worked: Mutex::default(),
+        }
     }
 
     /// The same, which also calls the agent's side.
@@ -105,6 +116,11 @@ impl Outbox {
         found.send(&message).await.map_err(TestError::NotSent)
     }
 
+    /// There is something to send that the workers do not know of.
+    pub fn nudge(&self) {
+        self.planned.notify_waiters();
+    }
+
     pub(crate) fn note_working(&self, channel: &str, at: Timestamp) {
         self.worked.lock().unwrap_or_else(PoisonError::into_inner).insert(channel.to_owned(), at);
     }
@@ -138,6 +154,6 @@ impl NoticeSink for Outbox {
     }
 
     fn planned(&self) {
-        self.planned.notify_waiters();
+        self.nudge();
     }
 }

@@ -3,10 +3,11 @@
 //! Each stretch of the log is acted on once, however many nodes read it: what comes of it and how far it was read are
 //! one commit. Nothing of this is in the way of a decision.
 
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use banksman_core::audit::{Event, Fact};
-use banksman_core::{ActionId, Purpose, Timestamp};
+use banksman_core::audit::Event;
+use banksman_core::{ActionId, Actor, Purpose, Timestamp};
 use banksman_engine::EngineError;
 use banksman_store::{Delivery, DeliveryQuery, EventQuery, LogReading, NewDelivery, NewJob, Post, StoredEvent};
 
@@ -16,7 +17,13 @@ use crate::plan::IDS_PER_EVENT;
 /// Under which name the place in the log is kept.
 const READER: &str = "outbox";
 
-const AT_A_TIME: usize = 256;
+/// What ends a hold, or may. A lapse or the end of a lease is no answer to what people were asked.
+const ENDS_OF_HOLDS: &[&str] = &["decided", "modified", "expired", "cancelled"];
+
+const AT_A_TIME: usize = 512;
+
+/// The place is written down at least every so many events.
+const FAR: u64 = 10_000;
 
 /// What is resolved together is told together.
 const GATHER: Duration = Duration::from_millis(200);
@@ -48,36 +55,42 @@ impl Outbox {
         }
     }
 
-    /// Acts on what is new in the log. Says how many resolutions that were.
+    /// Acts on what is new in the log. Says how many events that were.
     ///
     /// # Errors
     /// If the store cannot be used. Then the next time begins at the same place.
     pub async fn read_once(&self) -> Result<usize, EngineError> {
-        let (from, end) = self.engine.log_place(READER).await?;
-        if from == 0 && end > 0 {
+        let (stored, end) = self.engine.log_place(READER).await?;
+        if stored == 0 && end > 0 {
             // The first time on this database: what was resolved before anyone was told of anything is no news.
-            let reading = LogReading { reader: READER, from, to: end };
+            let reading = LogReading { reader: READER, from: 0, to: end };
             self.engine.read_on(reading, Post::default()).await?;
             return Ok(0);
         }
+        let from = stored.max(self.read_to.load(Ordering::Relaxed));
         if from >= end {
             return Ok(0);
         }
-        let query = EventQuery { resolutions_only: true, ..EventQuery::following(from, AT_A_TIME) };
-        let resolved = self.engine.events(query).await?;
-        let to = match resolved.last() {
-            Some(last) if resolved.len() == AT_A_TIME => last.seq,
-            Some(_) | None => end.max(resolved.last().map_or(0, |last| last.seq)),
-        };
+        let events = self.engine.events(EventQuery::following(from, AT_A_TIME)).await?;
+        let Some(to) = events.last().map(|last| last.seq) else { return Ok(0) };
         let mut post = Post::default();
-        for stored in &resolved {
+        for stored in events.iter().filter(|stored| ENDS_OF_HOLDS.contains(&stored.kind.as_str())) {
             self.act_on(stored, &mut post).await?;
         }
         let planned = !post.deliveries.is_empty() || !post.jobs.is_empty();
-        if self.engine.read_on(LogReading { reader: READER, from, to }, post).await? && planned {
-            self.planned.notify_waiters();
+        // Where nothing came of it, the place need not be written down each time: reading it again does no harm.
+        if planned || to - stored > FAR {
+            let reading = LogReading { reader: READER, from: stored, to };
+            if !self.engine.read_on(reading, post).await? {
+                // Another node was faster. What it has read is read.
+                return Ok(events.len());
+            }
         }
-        Ok(resolved.len())
+        self.read_to.fetch_max(to, Ordering::Relaxed);
+        if planned {
+            self.nudge();
+        }
+        Ok(events.len())
     }
 
     async fn act_on(&self, stored: &StoredEvent, post: &mut Post) -> Result<(), EngineError> {
@@ -85,16 +98,17 @@ impl Outbox {
             tracing::error!(seq = stored.seq, "an event cannot be read; nobody is told of it");
             return Ok(());
         };
-        // Only what ends a hold: a lapse or the end of a lease is no answer to what people were asked.
-        let ends_hold = matches!(
-            event.fact,
-            Fact::Decided { .. } | Fact::Modified { .. } | Fact::Expired | Fact::Cancelled { .. }
-        );
-        let Some(about) = event.action.as_ref().filter(|_| ends_hold) else { return Ok(()) };
+        // An approval of two, and an edit that is held again, leave it where it was.
+        let Some(about) = event.action.as_ref().filter(|about| about.status.is_resolved()) else { return Ok(()) };
         let place = i64::try_from(stored.seq).unwrap_or(i64::MAX);
         let now = self.engine.now();
         post.deliveries.extend(self.corrections(about.id, place, now).await?);
-        if self.errands.is_some() && self.engine.case(about.id).await?.submission.action.resume.is_some() {
+        // What the agent withdrew itself is no news to it.
+        let by_agent = matches!(event.actor, Actor::Agent { .. });
+        if self.errands.is_some()
+            && !by_agent
+            && self.engine.case(about.id).await?.submission.action.resume.is_some()
+        {
             post.jobs.push(NewJob { id: place, action: about.id, at: now });
         }
         Ok(())

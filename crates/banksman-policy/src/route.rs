@@ -53,6 +53,16 @@ pub struct Leg {
     pub decide: bool,
 }
 
+impl Leg {
+    /// Whether an action with these legs may be decided by a channel. A single leg that only tells, and that uses the
+    /// channel, is enough for a no.
+    #[must_use]
+    pub fn let_decide(legs: &[Self], channel: &str) -> bool {
+        let used = |leg: &&Self| leg.channels.is_empty() || leg.channels.iter().any(|name| name == channel);
+        legs.iter().filter(used).all(|leg| leg.decide)
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct CompiledLeg {
     tiers: Vec<Tier>,

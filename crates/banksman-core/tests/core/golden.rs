@@ -11,9 +11,9 @@ use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, parse};
 use banksman_core::{
     Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assessment, Authority, BatchId,
-    ChainProgress, Claim, Decision, Delegation, DelegationId, Digest, Escalation, EscalationStep, Finding,
-    Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Quorum, RememberLimits,
-    RememberScope, Review, Risk, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
+    ChainProgress, Claim, Decision, Delegation, DelegationId, DeliveryStatus, Digest, Escalation,
+    EscalationStep, Finding, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, JobStatus, Mode,
+    PrincipalKind, Purpose, Quorum, RememberLimits, RememberScope, Review, Risk, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -211,7 +211,27 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
             about: Some(action_id(1)),
             unrecorded: 3,
         },
-        Some(Fact::InboundRefused { .. }) => return None,
+        Some(Fact::InboundRefused { .. }) => Fact::Notified {
+            about: action_id(1),
+            delivery: 12_345,
+            purpose: Purpose::Ask,
+            channel: "slack".into(),
+            recipient: "ann".into(),
+            outcome: DeliveryStatus::Failed,
+            error: Some("no such \"channel\"".into()),
+        },
+        Some(Fact::Notified { .. }) => {
+            Fact::NotificationRetried { about: action_id(1), delivery: 12_345 }
+        }
+        Some(Fact::NotificationRetried { .. }) => Fact::Resumed {
+            about: action_id(1),
+            job: 812,
+            outcome: JobStatus::Dead,
+            error: Some("answered 404".into()),
+        },
+        Some(Fact::Resumed { .. }) => Fact::JobRetried { about: action_id(1), job: 812 },
+        Some(Fact::JobRetried { .. }) => Fact::JobDropped { about: action_id(1), job: 812 },
+        Some(Fact::JobDropped { .. }) => return None,
     })
 }
 
@@ -242,7 +262,12 @@ fn status_after(fact: &Fact) -> Option<Status> {
         | Fact::TokenIssued { .. }
         | Fact::TokenRevoked { .. }
         | Fact::PolicyLoaded { .. }
-        | Fact::InboundRefused { .. } => None,
+        | Fact::InboundRefused { .. }
+        | Fact::Notified { .. }
+        | Fact::NotificationRetried { .. }
+        | Fact::Resumed { .. }
+        | Fact::JobRetried { .. }
+        | Fact::JobDropped { .. } => None,
     }
 }
 
@@ -252,7 +277,9 @@ fn actor(fact: &Fact) -> Actor {
         | Fact::Lapsed
         | Fact::LeaseEnded
         | Fact::Escalated { .. }
-        | Fact::InboundRefused { .. } => Actor::System,
+        | Fact::InboundRefused { .. }
+        | Fact::Notified { .. }
+        | Fact::Resumed { .. } => Actor::System,
         Fact::Proposed { .. } | Fact::BatchProposed { .. } | Fact::Claimed { .. } | Fact::Finished { .. } => {
             Actor::Agent { name: "riley".into() }
         }

@@ -12,6 +12,7 @@ pub(crate) mod mcp;
 pub(crate) mod meta;
 pub(crate) mod metrics;
 pub(crate) mod policy;
+pub(crate) mod post;
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;

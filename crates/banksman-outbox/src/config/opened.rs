@@ -12,6 +12,7 @@ use banksman_outward::Outward;
 use url::Url;
 
 use super::Config;
+use super::secret::Keyring;
 use super::shape::{ChannelFile, EmailFile, SecurityFile};
 use crate::{AgentCaller, Outbox};
 
@@ -29,7 +30,7 @@ pub struct OpenChannel {
     /// What hears and answers.
     pub conversation: Arc<dyn Conversation>,
     /// Who may do what.
-    pub desk: Desk,
+    pub desk: Arc<Desk>,
 }
 
 /// Everything that was opened.
@@ -41,22 +42,22 @@ pub struct OpenedChannels {
 }
 
 impl Carrier {
-    pub(super) fn read(file: &ChannelFile, console: &str) -> Result<Self, String> {
+    pub(super) fn read(file: &ChannelFile, console: &str, keys: &Keyring<'_>) -> Result<Self, String> {
         match (&file.slack, &file.line, &file.email, &file.webhook) {
             (Some(slack), None, None, None) => Ok(Self::Slack(SlackSettings {
-                token: Secret::new(slack.token.read()?),
-                signing_secret: Secret::new(slack.signing_secret.read()?),
+                token: Secret::new(keys.read(&slack.token)?),
+                signing_secret: Secret::new(keys.read(&slack.signing_secret)?),
                 api: address(slack.api.as_deref().unwrap_or(SLACK_API))?,
             })),
             (None, Some(line), None, None) => Ok(Self::Line(LineSettings {
-                access_token: Secret::new(line.access_token.read()?),
-                channel_secret: Secret::new(line.channel_secret.read()?),
+                access_token: Secret::new(keys.read(&line.access_token)?),
+                channel_secret: Secret::new(keys.read(&line.channel_secret)?),
                 api: address(line.api.as_deref().unwrap_or(LINE_API))?,
             })),
-            (None, None, Some(email), None) => email_settings(email).map(Box::new).map(Self::Email),
+            (None, None, Some(email), None) => email_settings(email, keys).map(Box::new).map(Self::Email),
             (None, None, None, Some(webhook)) => Ok(Self::Webhook(WebhookSettings {
                 url: address(&webhook.url)?,
-                key: webhook.key.read()?.parse::<WebhookKey>().map_err(|error| error.to_string())?,
+                key: keys.read(&webhook.key)?.parse::<WebhookKey>().map_err(|error| error.to_string())?,
                 source: console.to_owned(),
             })),
             _ => Err("a channel is one of slack, line, email and webhook".into()),
@@ -69,13 +70,16 @@ fn address(text: &str) -> Result<Url, String> {
     if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err("only http and https can be called".into()) }
 }
 
-fn email_settings(file: &EmailFile) -> Result<EmailSettings, String> {
+fn email_settings(file: &EmailFile, keys: &Keyring<'_>) -> Result<EmailSettings, String> {
     let login = match (&file.user, &file.password) {
-        (Some(user), Some(password)) => Some((user.clone(), Secret::new(password.read()?))),
+        (Some(user), Some(password)) => Some((user.clone(), Secret::new(keys.read(password)?))),
         (None, None) => None,
         (Some(_), None) | (None, Some(_)) => return Err("user and password go together".into()),
     };
-    let authorities = file.authorities.as_ref().map(std::fs::read).transpose();
+    let authorities = match &file.authorities {
+        Some(path) => keys.read_file(path)?,
+        None => None,
+    };
     let settings = EmailSettings {
         host: file.host.clone(),
         port: file.port,
@@ -86,7 +90,7 @@ fn email_settings(file: &EmailFile) -> Result<EmailSettings, String> {
         },
         login,
         from: file.from.clone(),
-        authorities: authorities.map_err(|error| format!("authorities cannot be read: {error}"))?,
+        authorities,
     };
     // What cannot work is an error of the file, not of the first message.
     Email::new(settings.clone()).map(|_| settings).map_err(|error| error.to_string())
@@ -130,7 +134,7 @@ impl Config {
                 });
                 let people: HashMap<String, String> = theirs.collect();
                 let most = directory.channels.get(&name).map(|rules| rules.decide_up_to);
-                let desk = Desk::new(name.clone(), people, most, directory.console.clone());
+                let desk = Arc::new(Desk::new(name.clone(), people, most, directory.console.clone()));
                 conversations.insert(name, OpenChannel { conversation, desk });
             }
         }

@@ -25,7 +25,7 @@ pub(super) struct File {
     #[serde(default)]
     pub(super) places: BTreeMap<String, Spanned<BTreeMap<String, String>>>,
     #[serde(default)]
-    pub(super) limits: Spanned<LimitsFile>,
+    pub(super) limits: Option<Spanned<LimitsFile>>,
     /// Private networks that may be called.
     #[serde(default)]
     pub(super) reach: Vec<IpNet>,

@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, Json, Object};
 use banksman_core::wire::{
-    ActionView, BatchView, ContextView, DelegationView, FreezeView, GrantView, ModeView, OutcomeView,
-    PolicyView, RefusedPolicyView, ResolutionView, VoteView,
+    ActionView, BatchView, ContextView, DelegationView, DeliveryView, FreezeView, GrantView, ModeView,
+    OutcomeView, PolicyView, RefusedPolicyView, ResolutionView, VoteView,
 };
 use banksman_core::{
-    Acting, ActingSource, Action, Actor, Assessment, Decision, Digest, Finding, Kind, Mode, Quorum, Risk,
-    Span, Status, Tier, Timestamp, Triage, Verdict,
+    Acting, ActingSource, Action, Actor, Assessment, Decision, DeliveryStatus, Digest, Finding, Kind, Mode,
+    Purpose, Quorum, Risk, Span, Status, Tier, Timestamp, Triage, Verdict,
 };
 use banksman_web::{
     ActionPage, AuditFilter, AuditPage, BatchPage, EditPage, Entry, Frame, History, House, InboxFilter,
@@ -269,10 +269,25 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
         total: 2,
     };
     let history = [History { of: "this agent", actions: &list }];
+    let told = [DeliveryView {
+        id: 7,
+        action: pending.id,
+        version: 1,
+        purpose: Purpose::Ask,
+        channel: words.to_owned(),
+        recipient: words.to_owned(),
+        status: DeliveryStatus::Failed,
+        attempt: 3,
+        next_at: None,
+        provider_id: Some(words.to_owned()),
+        error: Some(words.to_owned()),
+        created_at: NOW,
+        updated_at: NOW,
+    }];
     vec![
         ("inbox", inbox.render(&refused)),
-        ("action", ActionPage { action: &pending, history: &history }.render(&refused)),
-        ("action that failed", ActionPage { action: &failed, history: &[] }.render(&plain)),
+        ("action", ActionPage { action: &pending, history: &history, told: &told }.render(&refused)),
+        ("action that failed", ActionPage { action: &failed, history: &[], told: &[] }.render(&plain)),
         ("edit", EditPage { action: &pending, draft: &pending.args, preview: false }.render(&plain)),
         ("edit shown", EditPage { action: &pending, draft: &edited, preview: true }.render(&plain)),
         ("batch", BatchPage { batch: &batch, refused: &[(ID.to_owned(), words.to_owned())] }.render(&plain)),
