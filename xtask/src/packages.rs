@@ -1,5 +1,5 @@
-//! MCP clients, servers, the conformance suite and an agent framework by other hands, for the tests: installed once, at pinned
-//! versions, into a folder under the target directory.
+//! MCP clients, servers, the conformance suite, an agent framework and the libraries of providers, all by other hands,
+//! for the tests: installed once, at pinned versions, into a folder under the target directory.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +21,14 @@ const NPM: &[(&str, &str)] = &[
 ];
 
 /// What comes from PyPI.
-const PYPI: &[&str] = &["mcp==2.3.0", "langgraph==1.2.20", "langgraph-checkpoint-sqlite==3.1.2"];
+const PYPI: &[&str] = &[
+    "mcp==2.3.0",
+    "langgraph==1.2.20",
+    "langgraph-checkpoint-sqlite==3.1.2",
+    "slack_sdk==3.46.0",
+    "line-bot-sdk==3.27.0",
+    "standardwebhooks==1.1.0",
+];
 
 /// Installs what is not there yet, and says where it is. Without npm or Python, or without a network, there is nothing
 /// to test with: that is said, and the tests that need it say so again.

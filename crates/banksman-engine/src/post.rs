@@ -138,7 +138,10 @@ impl Engine {
     pub async fn retry_delivery(&self, by: &Principal, id: i64) -> Result<Delivery, EngineError> {
         let delivery = self.delivery(id).await?;
         if delivery.status != DeliveryStatus::Failed {
-            return Err(EngineError::Invalid(format!("only what failed is sent again; this is {}", delivery.status)));
+            return Err(EngineError::Invalid(format!(
+                "only what failed is sent again; this is {}",
+                delivery.status
+            )));
         }
         let now = self.clock.now();
         let fact = Fact::NotificationRetried { about: delivery.action, delivery: id };

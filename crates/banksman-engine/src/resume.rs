@@ -99,7 +99,11 @@ mod tests {
                 vec!["https://a.example/hook", "https://a.example/hook/7"],
                 vec!["https://a.example/hooks", "https://a.example/"],
             ),
-            ("http://127.0.0.1:9", vec!["http://127.0.0.1:9/", "http://127.0.0.1:9/any"], vec!["http://127.0.0.1/"]),
+            (
+                "http://127.0.0.1:9",
+                vec!["http://127.0.0.1:9/", "http://127.0.0.1:9/any"],
+                vec!["http://127.0.0.1/"],
+            ),
         ] {
             let target = ResumeTarget::parse(target).unwrap();
             for url in yes {
@@ -113,7 +117,14 @@ mod tests {
 
     #[test]
     fn what_is_no_address_of_a_server_is_refused() {
-        for text in ["", "resume", "file:///etc/passwd", "https://u:p@a.example/", "https://a.example/?x", "gopher://x"] {
+        for text in [
+            "",
+            "resume",
+            "file:///etc/passwd",
+            "https://u:p@a.example/",
+            "https://a.example/?x",
+            "gopher://x",
+        ] {
             assert!(ResumeTarget::parse(text).is_err(), "{text}");
         }
     }

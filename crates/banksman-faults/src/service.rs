@@ -148,7 +148,11 @@ impl Shared {
         };
         match conduct {
             Conduct::Answer { status, headers, body } => {
-                write!(stream, "HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n", body.len())?;
+                write!(
+                    stream,
+                    "HTTP/1.1 {status} Said\r\ncontent-length: {}\r\nconnection: close\r\n",
+                    body.len()
+                )?;
                 for (name, value) in headers {
                     write!(stream, "{name}: {value}\r\n")?;
                 }

@@ -57,8 +57,16 @@ impl App {
         gateway: Option<Arc<Gateway>>,
     ) -> Self {
         let openapi = crate::document();
-        Self(Arc::new(Shared { engine, hosts, stopping, openapi, codes: SignInCodes::default(), gateway, hooks: OnceLock::new(),
-            outbox: OnceLock::new() }))
+        Self(Arc::new(Shared {
+            engine,
+            hosts,
+            stopping,
+            openapi,
+            codes: SignInCodes::default(),
+            gateway,
+            hooks: OnceLock::new(),
+            outbox: OnceLock::new(),
+        }))
     }
 
     /// Listens on channels from now on. Once: later calls change nothing.

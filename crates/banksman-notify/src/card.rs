@@ -183,14 +183,19 @@ fn standing(view: &ActionView) -> Standing {
     }
     let by_people = resolution.by == "reviewers";
     let by = if by_people {
-        let approved = view.votes.iter().filter(|vote| vote.version == view.version && vote.decision.approves());
+        let approved =
+            view.votes.iter().filter(|vote| vote.version == view.version && vote.decision.approves());
         approved.map(|vote| shown(&vote.by, NAME)).collect::<Vec<_>>().join(", ")
     } else {
         shown(&resolution.by, NAME)
     };
     let how = match view.status {
         Status::Authorised | Status::Executing | Status::Succeeded | Status::Failed | Status::Unknown => {
-            if by_people { "approved" } else { "let run" }
+            if by_people {
+                "approved"
+            } else {
+                "let run"
+            }
         }
         Status::Denied => "denied",
         Status::Blocked => "blocked",

@@ -31,7 +31,11 @@ pub(crate) fn settled(answer: &Answer) -> Result<(), SendError> {
             status,
             StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS
         );
-    if may_change { Err(SendError::Later { after: answer.retry_after(), why }) } else { Err(SendError::never(why)) }
+    if may_change {
+        Err(SendError::Later { after: answer.retry_after(), why })
+    } else {
+        Err(SendError::never(why))
+    }
 }
 
 /// The start of what a service said, harmless wherever it is shown.

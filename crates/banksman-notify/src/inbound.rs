@@ -165,11 +165,8 @@ mod tests {
 
     #[test]
     fn a_binding_reads_back_what_it_prints_and_nothing_else() {
-        let binding = Binding {
-            action: ActionId::from_parts(1, 2),
-            version: 3,
-            digest: Digest::of(b"what would run"),
-        };
+        let binding =
+            Binding { action: ActionId::from_parts(1, 2), version: 3, digest: Digest::of(b"what would run") };
         let text = binding.to_string();
         assert_eq!(text.parse(), Ok(binding));
         for wrong in [

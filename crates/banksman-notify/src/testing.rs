@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
-    Action, ActionId, Assessment, Ballot, Case, Command, Decision, Kind, Moment, Opening, Principal, PrincipalKind,
-    Risk, Submission, Tier, Timestamp, TokenId, Verdict, open, step,
+    Action, ActionId, Assessment, Ballot, Case, Command, Decision, Kind, Moment, Opening, Principal,
+    PrincipalKind, Risk, Submission, Tier, Timestamp, TokenId, Verdict, open, step,
 };
 
 /// An action to be held.
@@ -110,6 +110,12 @@ pub(crate) fn hostile_texts() -> Vec<String> {
     ]
     .into_iter()
     .map(str::to_owned)
-    .chain(["x".repeat(5000), "<".repeat(5000), "&".repeat(5000), "\u{1f600}".repeat(5000), "\"".repeat(5000)])
+    .chain([
+        "x".repeat(5000),
+        "<".repeat(5000),
+        "&".repeat(5000),
+        "\u{1f600}".repeat(5000),
+        "\"".repeat(5000),
+    ])
     .collect()
 }

@@ -139,7 +139,10 @@ impl Outward {
         if roots.len() == public { Err(NoCertificateError) } else { Ok(Self::with_roots(reach, roots)) }
     }
 
-    #[expect(clippy::expect_used, reason = "the provider speaks the versions that it was built with; every test calls this")]
+    #[expect(
+        clippy::expect_used,
+        reason = "the provider speaks the versions that it was built with; every test calls this"
+    )]
     fn with_roots(reach: Reach, roots: RootCertStore) -> Self {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
@@ -223,10 +226,9 @@ impl Target {
         let addresses: Vec<SocketAddr> = match &self.host {
             Host::Ipv4(address) => vec![SocketAddr::from((*address, self.port))],
             Host::Ipv6(address) => vec![SocketAddr::from((*address, self.port))],
-            Host::Domain(name) => tokio::net::lookup_host((name.as_str(), self.port))
-                .await
-                .map_err(|_| unresolved())?
-                .collect(),
+            Host::Domain(name) => {
+                tokio::net::lookup_host((name.as_str(), self.port)).await.map_err(|_| unresolved())?.collect()
+            }
         };
         if addresses.is_empty() { Err(unresolved()) } else { Ok(addresses) }
     }
@@ -265,12 +267,15 @@ fn request(call: &Call<'_>, target: &Target) -> Result<Request<Full<Bytes>>, Cal
     let bad = |_| CallError::BadUrl("it cannot be put into a request");
     let mut request = Request::new(Full::new(call.body.clone()));
     *request.method_mut() = call.method.clone();
-    *request.uri_mut() = path.parse().map_err(|_| CallError::BadUrl("its path cannot be put into a request"))?;
+    *request.uri_mut() =
+        path.parse().map_err(|_| CallError::BadUrl("its path cannot be put into a request"))?;
     *request.headers_mut() = call.headers.clone();
     let headers = request.headers_mut();
     headers.insert(HOST, HeaderValue::from_str(&host).map_err(bad)?);
     headers.insert(CONNECTION, HeaderValue::from_static("close"));
-    headers.entry(USER_AGENT).or_insert(HeaderValue::from_static(concat!("banksman/", env!("CARGO_PKG_VERSION"))));
+    headers
+        .entry(USER_AGENT)
+        .or_insert(HeaderValue::from_static(concat!("banksman/", env!("CARGO_PKG_VERSION"))));
     Ok(request)
 }
 

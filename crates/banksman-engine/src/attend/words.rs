@@ -27,7 +27,9 @@ pub(super) fn not_you(why: Why) -> Reply {
             | Why::Unreadable
             | Why::Replayed
             | Why::NotHere
-            | Why::Refused(_) => "You may not decide: you are not among Banksman's recipients. Nothing was decided.",
+            | Why::Refused(_) => {
+                "You may not decide: you are not among Banksman's recipients. Nothing was decided."
+            }
         }
         .to_owned(),
     )

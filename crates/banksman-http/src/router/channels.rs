@@ -14,8 +14,11 @@ pub(super) fn routes() -> Vec<Route> {
         "/hooks/{channel}",
         Public,
         hooks::post,
-        Operation::new("channelEvent", "What people did on a channel, as Slack or LINE sends it, signed by its provider")
-            .answers_nothing(200, "Heard; what came of it is told on the channel")
-            .fails(&[Code::NotSigned, Code::NotFound, Code::BodyTooLarge, Code::Unavailable]),
+        Operation::new(
+            "channelEvent",
+            "What people did on a channel, as Slack or LINE sends it, signed by its provider",
+        )
+        .answers_nothing(200, "Heard; what came of it is told on the channel")
+        .fails(&[Code::NotSigned, Code::NotFound, Code::BodyTooLarge, Code::Unavailable]),
     )]
 }

@@ -21,7 +21,8 @@ pub(crate) async fn post(
     body: SignedBody,
 ) -> Answer {
     let hook = app.hooks.get().and_then(|hooks| hooks.get(&channel)).cloned();
-    let hook = hook.ok_or_else(|| ProblemError::new(Code::NotFound, "nobody answers on a channel of that name"))?;
+    let hook =
+        hook.ok_or_else(|| ProblemError::new(Code::NotFound, "nobody answers on a channel of that name"))?;
     match hook.conversation.hear(&headers, &body.0, app.engine.now()) {
         Ok(heard) => {
             tokio::spawn(async move { attend(&app, &hook, heard).await });
@@ -42,7 +43,10 @@ async fn attend(app: &App, hook: &Hook, heard: Heard) {
         };
         let reply = done.unwrap_or_else(|error| {
             tracing::error!(%error, "what came in by a channel could not be attended to");
-            Some(Reply::Words("Banksman has trouble with its store. Look at the request's page before you try again.".into()))
+            Some(Reply::Words(
+                "Banksman has trouble with its store. Look at the request's page before you try again."
+                    .into(),
+            ))
         });
         if let (Ok(inbound), Some(reply)) = (&event, reply)
             && let Err(error) = hook.conversation.answer(inbound, &reply).await

@@ -119,12 +119,6 @@ impl Response {
         if self.body.is_empty() { Value::Null } else { self.json() }
     }
 
-    /// An answer that says no more than its status.
-    #[track_caller]
-    pub(crate) fn status_is(&self, status: u16) {
-        assert_eq!(self.status, status, "{}", self.text());
-    }
-
     /// The problem document, if it is the expected one.
     #[track_caller]
     pub(crate) fn problem(&self, status: u16, code: &str) -> Value {

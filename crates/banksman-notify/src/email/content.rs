@@ -12,7 +12,8 @@ const SUBJECT: usize = 120;
 
 const LISTED: usize = 50;
 
-const FOOTER: &str = "No link in this mail decides anything by itself. Whoever forwards it gives no rights away.";
+const FOOTER: &str =
+    "No link in this mail decides anything by itself. Whoever forwards it gives no rights away.";
 
 /// The subject: one line, whatever agents call their tools.
 pub(super) fn subject(message: &Message) -> String {
@@ -61,7 +62,8 @@ fn whole(out: &mut String, message: &Message, card: &Card) {
         let _ = writeln!(out, "{whose}: {text}");
     }
     let verb = if message.purpose.asks() { "Review it and decide" } else { "See it" };
-    let _ = writeln!(out, "\n{verb}: {}\n{} version {}\n{}", card.link, card.action, card.version, card.digest);
+    let _ =
+        writeln!(out, "\n{verb}: {}\n{} version {}\n{}", card.link, card.action, card.version, card.digest);
 }
 
 fn more(cards: &[Card]) -> Option<usize> {
@@ -73,7 +75,9 @@ pub(super) fn html(message: &Message) -> String {
     let inside = match (message.purpose, message.cards.as_slice()) {
         (Purpose::Test, _) | (_, []) => Markup::default(),
         (Purpose::Digest, cards) => list(cards),
-        (Purpose::Ask | Purpose::Again | Purpose::Escalated | Purpose::Settled, [card, ..]) => page(message, card),
+        (Purpose::Ask | Purpose::Again | Purpose::Escalated | Purpose::Settled, [card, ..]) => {
+            page(message, card)
+        }
     };
     let markup = markup! {
         (DOCTYPE)

@@ -69,8 +69,7 @@ impl Api {
             headers.insert(RETRY_KEY, HeaderValue::from_str(key).map_err(unwritable)?);
         }
         let body = Bytes::from(body.to_string());
-        let call =
-            Call { method: Method::POST, url: &url, headers, body, within: WITHIN, at_most: AT_MOST };
+        let call = Call { method: Method::POST, url: &url, headers, body, within: WITHIN, at_most: AT_MOST };
         self.outward.call(call).await.map_err(failed)
     }
 }

@@ -40,7 +40,11 @@ fn bubble(message: &Message) -> Value {
                 return whole;
             }
             // Four-byte characters in every argument. Whoever does not see them all is offered no decision.
-            let told = Card { arguments: Vec::new(), left_out: card.left_out + card.arguments.len(), ..card.clone() };
+            let told = Card {
+                arguments: Vec::new(),
+                left_out: card.left_out + card.arguments.len(),
+                ..card.clone()
+            };
             frame(headline(message), told.risk, &body(&told), &buttons(&told))
         }
     }
@@ -57,9 +61,7 @@ fn frame(title: String, risk: Risk, body: &[Value], buttons: &[Value]) -> Value 
         },
     });
     if let Some(members) = bubble.as_object_mut() {
-        let vertical = |contents: &[Value]| {
-            json!({ "type": "box", "layout": "vertical", "spacing": "sm", "contents": contents })
-        };
+        let vertical = |contents: &[Value]| json!({ "type": "box", "layout": "vertical", "spacing": "sm", "contents": contents });
         if !body.is_empty() {
             members.insert("body".into(), vertical(body));
         }
@@ -95,7 +97,8 @@ fn body(card: &Card) -> Vec<Value> {
     for (whose, said) in remarks(card) {
         lines.push(text(&format!("{whose}: {said}"), &[("size", json!("sm"))]));
     }
-    let words = elsewhere(card).or_else(|| needs_page(card).then_some("It needs a reason. Decide on its page."));
+    let words =
+        elsewhere(card).or_else(|| needs_page(card).then_some("It needs a reason. Decide on its page."));
     if let Some(words) = words {
         lines.push(text(words, &[("size", json!("sm"))]));
     }

@@ -135,14 +135,12 @@ mod tests {
 
     #[test]
     fn a_button_says_what_its_card_showed() {
-        let about = Binding { action: ActionId::from_parts(1, 2), version: u32::MAX, digest: Digest::of(b"x") };
+        let about =
+            Binding { action: ActionId::from_parts(1, 2), version: u32::MAX, digest: Digest::of(b"x") };
         for decision in [Decision::Approve, Decision::Deny] {
             let data = postback(decision, &about);
             assert!(data.len() <= 300, "{data}");
-            assert_eq!(
-                wish(&data),
-                Some(Wish::Decide { about, decision, reason: None, arguments: None })
-            );
+            assert_eq!(wish(&data), Some(Wish::Decide { about, decision, reason: None, arguments: None }));
             assert_eq!(wish(&format!("{data}&action=deny")), None);
             assert_eq!(wish(data.trim_end_matches(|c| c != '&')), None);
         }

@@ -12,7 +12,9 @@ use http::HeaderMap;
 use serde_json::json;
 use url::Url;
 
-use crate::{Channel, Conversation, Heard, Inbound, Message, Purpose, Reply, Secret, SendError, Sent, Unheard};
+use crate::{
+    Channel, Conversation, Heard, Inbound, Message, Purpose, Reply, Secret, SendError, Sent, Unheard,
+};
 
 use api::Api;
 

@@ -57,7 +57,8 @@ impl Api {
 
     /// Calls a method.
     pub(super) async fn call(&self, method: &str, body: &Value) -> Result<Posted, SendError> {
-        let url = self.base.join(method).map_err(|_| SendError::never("the address of Slack's API is wrong"))?;
+        let url =
+            self.base.join(method).map_err(|_| SendError::never("the address of Slack's API is wrong"))?;
         let mut bearer = HeaderValue::from_str(&format!("Bearer {}", self.token.reveal()))
             .map_err(|_| SendError::never("the token cannot be put into a header"))?;
         bearer.set_sensitive(true);

@@ -22,7 +22,9 @@ pub(super) const REVIEW: &str = "review";
 pub(super) fn summary(message: &Message) -> String {
     match (message.purpose, message.cards.as_slice()) {
         (Purpose::Digest | Purpose::Test, _) | (_, []) => headline(message),
-        (_, [card, ..]) => format!("{}: {} ({} risk), asked by {}", headline(message), card.tool, card.risk, card.agent),
+        (_, [card, ..]) => {
+            format!("{}: {} ({} risk), asked by {}", headline(message), card.tool, card.risk, card.agent)
+        }
     }
 }
 

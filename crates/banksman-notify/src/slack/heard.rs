@@ -73,7 +73,8 @@ pub(super) fn verify(
 ) -> Result<(), Unheard> {
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok()).ok_or(Unheard::Forged);
     let (signature, at) = (header(SIGNATURE)?, header(SIGNED_AT)?);
-    let expected = format!("v0={}", hex(&mac(secret.reveal().as_bytes(), &[b"v0:", at.as_bytes(), b":", body])));
+    let expected =
+        format!("v0={}", hex(&mac(secret.reveal().as_bytes(), &[b"v0:", at.as_bytes(), b":", body])));
     if !same(expected.as_bytes(), signature.as_bytes()) {
         return Err(Unheard::Forged);
     }
@@ -95,8 +96,8 @@ pub(super) fn read(headers: &HeaderMap, body: &[u8], now: Timestamp) -> Result<H
     let event = headers.get(SIGNATURE).and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let payload = form_urlencoded::parse(body).find(|(name, _)| name == "payload");
     let (_, payload) = payload.ok_or(Unheard::Unreadable("it has no payload"))?;
-    let payload: Payload =
-        serde_json::from_str(&payload).map_err(|_| Unheard::Unreadable("its payload is not one of Slack's"))?;
+    let payload: Payload = serde_json::from_str(&payload)
+        .map_err(|_| Unheard::Unreadable("its payload is not one of Slack's"))?;
     let answer = Answer { to: payload.response_url, dialogue: payload.trigger_id };
     let heard = match payload.kind.as_str() {
         "block_actions" => match payload.actions.as_slice() {

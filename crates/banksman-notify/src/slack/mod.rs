@@ -13,7 +13,9 @@ use http::HeaderMap;
 use serde_json::json;
 use url::Url;
 
-use crate::{Channel, Conversation, Heard, Inbound, Message, Purpose, Reply, Secret, SendError, Sent, Unheard};
+use crate::{
+    Channel, Conversation, Heard, Inbound, Message, Purpose, Reply, Secret, SendError, Sent, Unheard,
+};
 
 use api::Api;
 
@@ -65,7 +67,8 @@ impl Channel for Slack {
                 let (channel, ts) = earlier
                     .split_once(':')
                     .ok_or_else(|| SendError::never("there is no message of ours to change"))?;
-                let body = json!({ "channel": channel, "ts": ts, "text": text, "blocks": blocks, "parse": "none" });
+                let body =
+                    json!({ "channel": channel, "ts": ts, "text": text, "blocks": blocks, "parse": "none" });
                 self.api.call("chat.update", &body).await?
             }
             (Purpose::Settled, None) => return Err(SendError::never("there is no message to change")),
@@ -101,7 +104,11 @@ impl Conversation for Slack {
     async fn answer(&self, inbound: &Inbound, reply: &Reply) -> Result<(), SendError> {
         match reply {
             Reply::Words(words) => {
-                let to = inbound.answer.to.as_deref().ok_or_else(|| SendError::never("Slack gave no way to answer"))?;
+                let to = inbound
+                    .answer
+                    .to
+                    .as_deref()
+                    .ok_or_else(|| SendError::never("Slack gave no way to answer"))?;
                 let body = json!({
                     "response_type": "ephemeral",
                     "replace_original": false,
@@ -111,7 +118,8 @@ impl Conversation for Slack {
             }
             Reply::Ask { about, decision, tool, arguments } => {
                 let trigger = inbound.answer.dialogue.as_deref();
-                let trigger = trigger.ok_or_else(|| SendError::never("Slack gave no way to open a dialogue"))?;
+                let trigger =
+                    trigger.ok_or_else(|| SendError::never("Slack gave no way to open a dialogue"))?;
                 let context = dialogue::Context {
                     about: about.to_string(),
                     decision: *decision,

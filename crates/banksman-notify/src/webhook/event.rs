@@ -101,7 +101,11 @@ fn action(card: &Card) -> ActionData<'_> {
         arguments: card
             .arguments
             .iter()
-            .map(|argument| ArgumentData { name: &argument.name, json: &argument.shown, whole: argument.whole })
+            .map(|argument| ArgumentData {
+                name: &argument.name,
+                json: &argument.shown,
+                whole: argument.whole,
+            })
             .collect(),
         arguments_left_out: card.left_out,
         agent_says: card.why.as_deref(),

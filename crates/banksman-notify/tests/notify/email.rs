@@ -86,7 +86,10 @@ async fn a_person_gets_a_mail_over_starttls_with_both_parts_and_a_link() {
     let mail = parts(mail);
     let id = sent.provider_id.unwrap();
     assert!(id.starts_with("<banksman.42.act_") && id.ends_with("@gate.example.org>"), "{id}");
-    assert!(mail.head.contains(&format!("Message-ID: {id}")) && mail.head.contains("Auto-Submitted: auto-generated"));
+    assert!(
+        mail.head.contains(&format!("Message-ID: {id}"))
+            && mail.head.contains("Auto-Submitted: auto-generated")
+    );
     insta::assert_snapshot!("mail_plain", mail.plain);
     insta::assert_snapshot!("mail_html", mail.html);
     // The password went over the secret line only.
@@ -124,7 +127,10 @@ async fn without_a_secret_line_there_is_no_mail_and_no_password() {
     Email::new(trusting_nobody).unwrap().send(&ask("ann@example.org")).await.unwrap_err();
     for server in [open, stranger] {
         let spoken = server.spoken();
-        assert!(!spoken.iter().any(|said| said.starts_with("AUTH") || said.starts_with("MAIL")), "{spoken:?}");
+        assert!(
+            !spoken.iter().any(|said| said.starts_with("AUTH") || said.starts_with("MAIL")),
+            "{spoken:?}"
+        );
     }
 }
 
@@ -154,7 +160,9 @@ async fn a_server_that_says_nothing_is_left_in_time() {
 async fn an_address_is_one_address() {
     let server = MailServer::start(Mood::Well).await;
     let email = Email::new(settings(&server, MailSecurity::StartTls)).unwrap();
-    for address in ["", "ann", "ann@example.org, bob@example.org", "ann@example.org\r\nBcc: bob@example.org", "a b@c"] {
+    for address in
+        ["", "ann", "ann@example.org, bob@example.org", "ann@example.org\r\nBcc: bob@example.org", "a b@c"]
+    {
         let error = email.send(&ask(address)).await.unwrap_err();
         assert!(matches!(error, SendError::Never { .. }), "{address:?}: {error}");
     }

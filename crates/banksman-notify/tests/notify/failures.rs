@@ -11,11 +11,7 @@ use crate::slack::slack;
 use crate::webhook::webhook;
 
 fn channels(service: &Service) -> Vec<Box<dyn Channel>> {
-    vec![
-        Box::new(slack(service)),
-        Box::new(line(service)),
-        Box::new(webhook(local(), &service.url())),
-    ]
+    vec![Box::new(slack(service)), Box::new(line(service)), Box::new(webhook(local(), &service.url()))]
 }
 
 #[tokio::test]
@@ -39,7 +35,12 @@ async fn what_a_status_means_is_the_same_for_all() {
         let service = Service::start(move |_, _| Conduct::answer(status, "\u{1b}[31m no\r\n")).unwrap();
         for channel in channels(&service) {
             let error = channel.send(&ask("U1")).await.unwrap_err();
-            assert_eq!(matches!(error, SendError::Later { .. }), later, "{} {status}: {error}", channel.kind());
+            assert_eq!(
+                matches!(error, SendError::Later { .. }),
+                later,
+                "{} {status}: {error}",
+                channel.kind()
+            );
             let words = error.to_string();
             assert!(words.contains(&status.to_string()) && !words.chars().any(char::is_control), "{words:?}");
         }
@@ -48,7 +49,9 @@ async fn what_a_status_means_is_the_same_for_all() {
 
 #[tokio::test]
 async fn whoever_wants_to_be_left_alone_is_but_not_for_ever() {
-    for (wish, expected) in [("30", Some(30)), ("999999999", Some(3600)), ("-1", None), ("soon", None), ("", None)] {
+    for (wish, expected) in
+        [("30", Some(30)), ("999999999", Some(3600)), ("-1", None), ("soon", None), ("", None)]
+    {
         let wish = wish.to_owned();
         let service = Service::start(move |_, _| Conduct::Answer {
             status: 429,
@@ -104,6 +107,9 @@ async fn no_error_tells_a_secret() {
     let service = Service::start(|_, _| Conduct::answer(401, "no")).unwrap();
     for channel in channels(&service) {
         let error = channel.send(&ask("U1")).await.unwrap_err().to_string();
-        assert!(!error.contains("xoxb") && !error.contains("channel-token") && !error.contains("whsec"), "{error}");
+        assert!(
+            !error.contains("xoxb") && !error.contains("channel-token") && !error.contains("whsec"),
+            "{error}"
+        );
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use banksman_core::json::CanonicalJson;
 use banksman_core::{
-    Action, ActionId, Assessment, Case, Finding, Kind, Moment, Opening, Principal, PrincipalKind, Risk, Submission,
-    Tier, Timestamp, TokenId, Verdict, open,
+    Action, ActionId, Assessment, Case, Finding, Kind, Moment, Opening, Principal, PrincipalKind, Risk,
+    Submission, Tier, Timestamp, TokenId, Verdict, open,
 };
 use banksman_notify::{Card, Message, Purpose, Recipient, Showing, Standing};
 use banksman_outward::{Outward, Reach};

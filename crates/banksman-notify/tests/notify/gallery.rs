@@ -11,7 +11,7 @@ use crate::slack::{slack, well};
 use crate::webhook::webhook;
 
 /// Cards of actions in which the text is everywhere that an agent can write.
-fn cards() -> Vec<(String, Card)> {
+pub(crate) fn hostile_cards() -> Vec<(String, Card)> {
     let mut cards = Vec::new();
     for text in hostile_texts() {
         let json = serde_json::to_string(&text).unwrap();
@@ -53,7 +53,7 @@ fn text<'a>(object: &'a serde_json::Map<String, Value>, key: &str) -> Option<&'a
 async fn slack_blocks_keep_to_the_published_limits_and_have_no_markup() {
     let service = Service::start(|heard, _| well(heard)).unwrap();
     let slack = slack(&service);
-    for (name, card) in cards() {
+    for (name, card) in hostile_cards() {
         for (purpose, cards) in purposes(&card) {
             slack.send(&message(purpose, "U1", cards)).await.unwrap();
             let body: Value = serde_json::from_slice(&service.heard().last().unwrap().body).unwrap();
@@ -110,7 +110,7 @@ fn check_slack(object: &serde_json::Map<String, Value>, name: &str) {
 async fn line_bubbles_keep_to_the_published_limits_and_lead_nowhere_else() {
     let service = Service::start(|_, _| Conduct::answer(200, "{}")).unwrap();
     let line = line(&service);
-    for (name, card) in cards() {
+    for (name, card) in hostile_cards() {
         for (purpose, cards) in purposes(&card) {
             line.send(&message(purpose, "U1", cards)).await.unwrap();
             let body: Value = serde_json::from_slice(&service.heard().last().unwrap().body).unwrap();
@@ -156,17 +156,18 @@ fn check_line(object: &serde_json::Map<String, Value>, name: &str) {
 
 #[tokio::test]
 async fn mails_have_our_links_only_one_subject_and_no_markup_of_others() {
-    for (name, card) in cards() {
+    for (name, card) in hostile_cards() {
         for (purpose, cards) in purposes(&card) {
             let mail = parts_of(&message(purpose, "ann@example.org", cards)).await;
             let subjects = mail.head.lines().filter(|line| line.starts_with("Subject:")).count();
             let blind = mail.head.lines().filter(|line| line.to_lowercase().starts_with("bcc")).count();
             assert_eq!((subjects, blind), (1, 0), "{name}: {}", mail.head);
-            let tags: Vec<&str> = mail.html.split('<').skip(1).map(|tag| tag.split(['>', ' ']).next().unwrap()).collect();
+            let tags: Vec<&str> =
+                mail.html.split('<').skip(1).map(|tag| tag.split(['>', ' ']).next().unwrap()).collect();
             for tag in tags {
                 let ours = [
-                    "!DOCTYPE", "html", "head", "meta", "title", "body", "h1", "table", "tr", "th", "td", "p", "b", "a",
-                    "bdi", "span", "br", "ul", "li",
+                    "!DOCTYPE", "html", "head", "meta", "title", "body", "h1", "table", "tr", "th", "td",
+                    "p", "b", "a", "bdi", "span", "br", "ul", "li",
                 ];
                 assert!(ours.contains(&tag.trim_start_matches('/')), "{name}: <{tag}>");
             }
@@ -183,7 +184,7 @@ async fn mails_have_our_links_only_one_subject_and_no_markup_of_others() {
 async fn events_are_bounded_too() {
     let service = Service::start(|_, _| Conduct::answer(200, "")).unwrap();
     let channel = webhook(local(), &service.url());
-    for (name, card) in cards() {
+    for (name, card) in hostile_cards() {
         channel.send(&message(Purpose::Ask, "t", vec![card])).await.unwrap();
         let size = service.heard().last().unwrap().body.len();
         assert!(size < 40_000, "{name}: {size} bytes");

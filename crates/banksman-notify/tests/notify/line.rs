@@ -4,8 +4,8 @@ use aws_lc_rs::hmac;
 use banksman_core::Decision;
 use banksman_faults::{Conduct, Service};
 use banksman_notify::{
-    Answer, Binding, Channel as _, Conversation as _, Heard, Inbound, Line, LineSettings, Message, Purpose, Reply,
-    Secret, SendError, Unheard, Wish,
+    Answer, Binding, Channel as _, Conversation as _, Heard, Inbound, Line, LineSettings, Message, Purpose,
+    Reply, Secret, SendError, Unheard, Wish,
 };
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -79,6 +79,13 @@ fn signed(body: &str, secret: &str) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert("x-line-signature", STANDARD.encode(tag.as_ref()).parse().unwrap());
     headers
+}
+
+/// A request as we believe that LINE signs it.
+pub(crate) fn signed_example() -> Value {
+    let body = request(&[postback("action=approve")]);
+    let signature = signed(&body, SECRET)["x-line-signature"].to_str().unwrap().to_owned();
+    json!({ "secret": SECRET, "body": body, "signature": signature })
 }
 
 fn postback(data: &str) -> Value {
@@ -158,7 +165,8 @@ async fn one_bad_event_spoils_no_other_and_old_ones_are_not_heard() {
     let mut group = good.clone();
     group["source"] = json!({ "type": "group", "groupId": "C1" });
     let other = postback("action=approve&id=act_01");
-    let unsend = json!({ "type": "unsend", "webhookEventId": "1", "timestamp": 1, "source": { "type": "user" } });
+    let unsend =
+        json!({ "type": "unsend", "webhookEventId": "1", "timestamp": 1, "source": { "type": "user" } });
     let heard = hear(&line, &[other, old, future, nameless, standby, unsend, group, good]).unwrap();
     let results: Vec<String> = heard
         .iter()

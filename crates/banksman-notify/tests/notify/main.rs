@@ -13,6 +13,7 @@ mod email;
 mod failures;
 mod gallery;
 mod line;
+mod peers;
 mod slack;
 mod smtp;
 mod webhook;

@@ -6,8 +6,8 @@ use aws_lc_rs::hmac;
 use banksman_core::{Decision, Timestamp};
 use banksman_faults::{Conduct, Heard, Service};
 use banksman_notify::{
-    Answer, Binding, Channel as _, Conversation as _, Inbound, Message, Purpose, Reply, Secret, SendError, Slack,
-    SlackSettings, Unheard, Wish,
+    Answer, Binding, Channel as _, Conversation as _, Inbound, Message, Purpose, Reply, Secret, SendError,
+    Slack, SlackSettings, Unheard, Wish,
 };
 use http::HeaderMap;
 use serde_json::{Value, json};
@@ -95,6 +95,13 @@ fn signed(at: &str, body: &str, secret: &str) -> HeaderMap {
     headers.insert("x-slack-signature", format!("v0={hex}").parse().unwrap());
     headers.insert("x-slack-request-timestamp", at.parse().unwrap());
     headers
+}
+
+/// A request as we believe that Slack signs it.
+pub(crate) fn signed_example() -> Value {
+    let (at, body) = ("1531420618", "payload=%7B%22type%22%3A%22block_actions%22%7D");
+    let signature = signed(at, body, SIGNING)["x-slack-signature"].to_str().unwrap().to_owned();
+    json!({ "secret": SIGNING, "at": at, "body": body, "signature": signature })
 }
 
 fn form(payload: &Value) -> String {
@@ -203,7 +210,8 @@ async fn forged_altered_and_old_requests_are_not_heard() {
     let altered = body.replace("U123", "U124");
     assert_eq!(slack.hear(&good, altered.as_bytes(), now()), Err(Unheard::Forged));
 
-    for (apart, late) in [(0, false), (299, false), (-299, false), (301, true), (-301, true), (86_400, true)] {
+    for (apart, late) in [(0, false), (299, false), (-299, false), (301, true), (-301, true), (86_400, true)]
+    {
         let at = (at - apart).to_string();
         let heard = slack.hear(&signed(&at, &body, SIGNING), body.as_bytes(), now());
         assert_eq!(heard == Err(Unheard::Late), late, "{apart}");
@@ -239,7 +247,9 @@ async fn what_is_signed_and_makes_no_sense_is_not_heard_either() {
         pressed("decide:approve", "act_1/1/sha256:00"),
         pressed("decide:approve", ""),
         form(&json!({ "type": "block_actions", "user": { "id": "U1" }, "actions": [] })),
-        form(&json!({ "type": "block_actions", "user": {}, "actions": [{ "action_id": "decide:approve", "value": about }] })),
+        form(
+            &json!({ "type": "block_actions", "user": {}, "actions": [{ "action_id": "decide:approve", "value": about }] }),
+        ),
     ] {
         assert!(matches!(hear(&slack, &body), Err(Unheard::Unreadable(_))), "{body}");
     }
@@ -306,7 +316,9 @@ async fn an_answer_goes_to_slack_and_nowhere_else() {
     let to = |url: String| inbound(Answer { to: Some(url), dialogue: None });
     slack.answer(&to(format!("{}/actions/1", service.url())), &words).await.unwrap();
     assert_eq!(said(&service.heard()[0])["text"], "Approved. &lt;!channel&gt; &amp; more");
-    for url in [format!("{}/actions/1", elsewhere.url()), "http://hooks.slack.com/x".into(), "nonsense".into()] {
+    for url in
+        [format!("{}/actions/1", elsewhere.url()), "http://hooks.slack.com/x".into(), "nonsense".into()]
+    {
         assert!(slack.answer(&to(url.clone()), &words).await.is_err(), "{url}");
     }
     assert!(elsewhere.heard().is_empty());

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::fixture::{approved, ask, card, local, message};
 
-const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+pub(crate) const KEY: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
 pub(crate) fn webhook(outward: Arc<Outward>, url: &str) -> Webhook {
     let settings = WebhookSettings {

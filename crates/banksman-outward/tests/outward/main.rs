@@ -1,10 +1,6 @@
 //! Calls over real sockets, to services that answer in every way there is.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::panic,
-    reason = "a test that cannot go on stops; helpers here are test code too"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on stops; helpers here are test code too")]
 
 mod tls;
 
@@ -34,7 +30,8 @@ async fn call(outward: &Outward, url: &str) -> Result<Answer, CallError> {
 
 #[tokio::test]
 async fn a_service_gets_what_was_sent_and_its_answer_is_read() {
-    let answer = Conduct::Answer { status: 201, headers: vec![("retry-after", "7".into())], body: b"done".to_vec() };
+    let answer =
+        Conduct::Answer { status: 201, headers: vec![("retry-after", "7".into())], body: b"done".to_vec() };
     let service = Service::start(move |_, _| answer.clone()).unwrap();
     let answer = call(&local(), &format!("{}/a/b?c=d%20e#f", service.url())).await.unwrap();
     assert_eq!((answer.status.as_u16(), answer.body.as_ref(), answer.cut), (201, b"done".as_slice(), false));
@@ -66,7 +63,9 @@ async fn nothing_that_is_not_public_is_called_however_it_is_spelled() {
         "10.0.0.1",
     ] {
         for scheme in ["http", "https"] {
-            let error = call(&Outward::new(Reach::public()), &format!("{scheme}://{host}:{port}/")).await.unwrap_err();
+            let error = call(&Outward::new(Reach::public()), &format!("{scheme}://{host}:{port}/"))
+                .await
+                .unwrap_err();
             assert!(matches!(error, CallError::NotPublic { .. }) && error.is_lasting(), "{host}: {error}");
         }
     }
@@ -81,7 +80,8 @@ async fn what_is_public_is_not_called_without_tls() {
 
 #[tokio::test]
 async fn other_schemes_and_names_in_addresses_are_not_called() {
-    for url in ["ftp://example.org/", "file:///etc/passwd", "http://ann@127.0.0.1/", "http://:pw@127.0.0.1/"] {
+    for url in ["ftp://example.org/", "file:///etc/passwd", "http://ann@127.0.0.1/", "http://:pw@127.0.0.1/"]
+    {
         let error = call(&local(), url).await.unwrap_err();
         assert!(matches!(error, CallError::BadUrl(_)) && error.is_lasting(), "{url}: {error}");
     }

@@ -207,6 +207,14 @@ fn detail(fact: &Fact) -> String {
             let more = if *unrecorded > 0 { format!(" and {unrecorded} more before") } else { String::new() };
             format!("{why}{who}{about}{more}")
         }
+        Fact::Notified { about, channel, recipient, outcome, error, .. } => {
+            format!("{outcome} to {recipient} by {channel} about {about}{}", because(error))
+        }
+        Fact::NotificationRetried { about, delivery } => format!("message {delivery} about {about}"),
+        Fact::Resumed { about, outcome, error, .. } => format!("{outcome} about {about}{}", because(error)),
+        Fact::JobRetried { about, job } | Fact::JobDropped { about, job } => {
+            format!("job {job} about {about}")
+        }
     }
 }
 

@@ -55,9 +55,10 @@ impl House {
                 api: provider.url().parse().unwrap(),
             },
         );
-        let people: HashMap<String, String> = [("ANN", "ann"), ("BEN", "ben"), ("OLGA", "olga"), ("GHOST", "ghost")]
-            .map(|(there, here)| (there.to_owned(), here.to_owned()))
-            .into();
+        let people: HashMap<String, String> =
+            [("ANN", "ann"), ("BEN", "ben"), ("OLGA", "olga"), ("GHOST", "ghost")]
+                .map(|(there, here)| (there.to_owned(), here.to_owned()))
+                .into();
         let desk = |name: &str| {
             Arc::new(Desk::new(name, people.clone(), most, format!("http://{}", server.address)))
         };

@@ -11,7 +11,10 @@ use super::{House, SIGNING, from_slack, press, pressed};
 async fn whoever_may_decides_by_a_button_and_the_log_says_where() {
     let house = House::start().await;
     let action = house.held("send_email").await;
-    assert_eq!(pressed(&house, "ANN", "decide:approve", &action).await, "Approved. It may run once. (send_email)");
+    assert_eq!(
+        pressed(&house, "ANN", "decide:approve", &action).await,
+        "Approved. It may run once. (send_email)"
+    );
     let shown = house.server.show(&house.server.ann, &action).await;
     assert_eq!((&shown["status"], &shown["votes"][0]["by"]), (&json!("authorised"), &json!("ann")));
     let decided = house.audit("decided").await;
@@ -35,7 +38,12 @@ async fn nobody_gets_more_rights_than_in_the_console() {
         ("EVE", "send_email", "You may not decide: you are not among", "stranger"),
         ("GHOST", "send_email", "You may not decide: your access to Banksman has ended", "no_rights"),
         ("OLGA", "send_email", "You may not decide this: nobody approves what they", "self_approval"),
-        ("ANN", "pay", "You may not decide this: an approval by someone with one of these roles", "missing_role"),
+        (
+            "ANN",
+            "pay",
+            "You may not decide this: an approval by someone with one of these roles",
+            "missing_role",
+        ),
         ("ANN", "fire", "Nothing was decided: a decision on this action needs a reason", "reason_required"),
     ] {
         let action = house.held(tool).await;
@@ -121,7 +129,7 @@ async fn what_was_decided_or_expired_or_changed_meanwhile_stays_as_it_is_and_say
 async fn opened(house: &House, button: &str, action: &Value) -> Value {
     let before = house.provider.heard().len();
     let payload = press(house, "ANN", button, action);
-    house.server.send(from_slack(&payload, house.now(), SIGNING)).await.status_is(200);
+    house.server.send(from_slack(&payload, house.now(), SIGNING)).await.ok(200);
     let told = house.told(before).await;
     assert_eq!(told[0].path, "/api/views.open");
     serde_json::from_slice::<Value>(&told[0].body).unwrap()["view"].clone()
