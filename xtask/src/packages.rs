@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context as _, ensure};
 
-/// Where tests look for MCP clients, servers and the conformance suite.
+/// Where tests look for them.
 pub(crate) const VARIABLE: &str = "BANKSMAN_MCP_PACKAGES";
 
 /// What goes into one folder.
@@ -18,7 +18,7 @@ pub(crate) struct Packages {
     pub(crate) pypi: &'static [&'static str],
 }
 
-/// What the gateway is tested with. The conformance suite needs Node 22, which npm can install too.
+/// MCP clients and servers, an agent framework and the libraries of providers. The conformance suite needs Node 22, which npm can install too.
 const TESTS: Packages = Packages {
     folder: "mcp-packages",
     npm: &[
@@ -30,7 +30,14 @@ const TESTS: Packages = Packages {
         ("@modelcontextprotocol/server-everything", "2026.8.31"),
         ("@modelcontextprotocol/server-filesystem", "2026.8.31"),
     ],
-    pypi: &["mcp==2.3.0"],
+    pypi: &[
+        "mcp==2.3.0",
+        "langgraph==1.2.20",
+        "langgraph-checkpoint-sqlite==3.1.2",
+        "slack_sdk==3.46.0",
+        "line-bot-sdk==3.27.0",
+        "standardwebhooks==1.1.0",
+    ],
 };
 
 /// Installs what tests need, and says where it is. Without npm or Python, or without a network, there is nothing to test

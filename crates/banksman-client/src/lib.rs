@@ -29,4 +29,4 @@ mod tests;
 
 pub use client::Client;
 pub use error::ClientError;
-pub use query::{ActionsQuery, AuditQuery, Proposal};
+pub use query::{ActionsQuery, AuditQuery, PostQuery, Proposal};

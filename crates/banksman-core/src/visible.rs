@@ -5,12 +5,14 @@
 //! asks here, character by character, what to spell out instead; how it is spelled is the surface's own.
 
 mod pretty;
+mod text;
 
 use std::fmt::{self, Write as _};
 
 use unicode_width::UnicodeWidthChar;
 
 pub use pretty::{one_line, pretty};
+pub use text::{Visible, brief};
 
 /// A JSON text with the same meaning, in which what hides or acts is spelled `\uXXXX`.
 ///

@@ -28,6 +28,7 @@ struct Draft {
 impl Engine {
     pub(crate) async fn edit(
         &self,
+        channel: Option<&str>,
         reviewer: &Principal,
         id: ActionId,
         ballot: &Ballot,
@@ -39,6 +40,7 @@ impl Engine {
                 .advance(id, Some(reviewer), House::Guarded, |scene| {
                     let lent = self.lent_to(&reviewer.name, scene);
                     plan(scene, &Ballot { lent, ..ballot.clone() }, &mut draft)
+                        .map(|plan| plan.by_way_of(channel))
                 })
                 .await;
             match edited {

@@ -14,6 +14,7 @@ use crate::in_force::PolicyInForce;
 use crate::live::Live;
 use crate::memory::Memory;
 use crate::regression::Failures;
+use crate::resume::ResumeTarget;
 use crate::statistics::Counting;
 use crate::tally::Tally;
 use crate::timekeeper::Timekeeper;
@@ -52,6 +53,7 @@ pub struct Engine {
     pub(crate) dispatcher: Dispatcher,
     pub(crate) triage: TriageDesk,
     pub(crate) failures: Failures,
+    pub(crate) resume_targets: ArcSwap<Vec<ResumeTarget>>,
     pub(crate) tally: Tally,
     pub(crate) counting: Counting,
 }
@@ -86,6 +88,7 @@ impl Engine {
             dispatcher: Dispatcher::default(),
             triage: TriageDesk::default(),
             failures: Failures::default(),
+            resume_targets: ArcSwap::default(),
             tally: Tally::default(),
             counting: Counting::default(),
         }))

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::meter::Charge;
 use banksman_core::{Action, ActionId, Assessment, Digest, Verdict};
-use banksman_policy::{Facts, HousePolicy, Judgement, Metering, Policy, TriagePlan};
+use banksman_policy::{Facts, HousePolicy, Judgement, Leg, Metering, Policy, TriagePlan};
 
 /// Assesses and judges actions. Values in, values out.
 ///
@@ -39,6 +39,18 @@ pub trait Judge: Send + Sync + 'static {
         facts: &Facts<'_>,
         verdict: &Verdict,
     ) -> Option<&TriagePlan> {
+        let _ = (action, assessment, facts, verdict);
+        None
+    }
+
+    /// Whom to tell of an action with this verdict. `None`: whoever can answer, however they like to be told.
+    fn legs(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<Vec<Leg>> {
         let _ = (action, assessment, facts, verdict);
         None
     }
@@ -99,6 +111,16 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
         self.as_ref().triage(action, assessment, facts, verdict)
     }
 
+    fn legs(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<Vec<Leg>> {
+        self.as_ref().legs(action, assessment, facts, verdict)
+    }
+
     fn failure(
         &self,
         action: &Action,
@@ -147,6 +169,16 @@ impl Judge for Policy {
         verdict: &Verdict,
     ) -> Option<&TriagePlan> {
         Policy::triage(self, action, assessment, facts, verdict)
+    }
+
+    fn legs(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<Vec<Leg>> {
+        Policy::legs(self, action, assessment, facts, verdict)
     }
 
     fn failure(

@@ -79,6 +79,7 @@ impl Engine {
     /// If there is no room in time, the key was used for something else, or nothing can be recorded.
     pub async fn propose(&self, agent: &Principal, request: ProposeRequest) -> Result<Proposed, EngineError> {
         let ProposeRequest { mut action, idempotency, patience, floor, schema_if_held, claims } = request;
+        self.check_resume(&action)?;
         let schema_error = check_args(&action);
         if let Some(problem) = schema_error {
             return Err(EngineError::InvalidArgs(problem));
@@ -236,6 +237,8 @@ impl Engine {
             Conflict::CaseMoved(_)
             | Conflict::TooLate(_)
             | Conflict::MetersMoved
+            | Conflict::ReadOn
+            | Conflict::EventSeen
             | Conflict::TooManyPendingForAgent
             | Conflict::TooManyPending => {
                 Err(EngineError::Internal(format!("a new action {} cannot meet {conflict:?} here", case.id)))

@@ -45,6 +45,7 @@ impl Engine {
             if let Some(problem) = check_args(action) {
                 return Err(EngineError::InvalidArgs(format!("item {position}: {problem}")));
             }
+            self.check_resume(action)?;
             if !seen.insert(action.digest()) {
                 return Err(EngineError::Invalid(format!(
                     "item {position} is there twice: one decision cannot be two"
@@ -126,6 +127,8 @@ impl Engine {
                 Conflict::CaseMoved(_)
                 | Conflict::TooLate(_)
                 | Conflict::MetersMoved
+                | Conflict::ReadOn
+                | Conflict::EventSeen
                 | Conflict::IdempotencyKeyUsed { .. }
                 | Conflict::TooManyPending
                 | Conflict::TooManyPendingForAgent => {

@@ -1,9 +1,11 @@
 //! Every route, in one place: who may call it, what it takes, what it answers.
 
-// Long because it is a list; those of the gateway and of the pages are in `router/`, and nowhere else.
+// Long because it is a list; those of the gateway, of channels, of messages and of the pages are in `router/`, and nowhere else.
 
+mod channels;
 mod console;
 mod gateway;
+mod post;
 
 use axum::Router;
 use axum::handler::Handler;
@@ -476,6 +478,8 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
     .into_iter()
     .chain(gateway::routes())
+    .chain(channels::routes())
+    .chain(post::routes())
     .chain(console::routes())
     .collect()
 }

@@ -6,7 +6,7 @@ use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, Reading};
 use banksman_core::{ActionId, Case, Risk, Status, Timestamp};
 
-use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, StoreError};
+use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, Post, StoreError};
 
 /// A commit, ready to be bound to statements.
 pub(crate) struct EncodedCommit {
@@ -22,6 +22,7 @@ pub(crate) struct EncodedCommit {
     pub(crate) events: Vec<EventRow>,
     pub(crate) notices: Vec<NoticeRow>,
     pub(crate) settled_notices: Vec<i64>,
+    pub(crate) post: Option<Box<Post>>,
 }
 
 /// A row of `actions`, and of `submissions` if that is new.
@@ -52,6 +53,7 @@ impl EncodedCommit {
             && self.events.is_empty()
             && self.notices.is_empty()
             && self.settled_notices.is_empty()
+            && self.post.is_none()
     }
 
     pub(crate) fn of(commit: Commit) -> Result<Self, StoreError> {
@@ -83,6 +85,7 @@ impl EncodedCommit {
             events: commit.events.into_iter().map(EventRow::of).collect::<Result<_, _>>()?,
             notices: commit.notices,
             settled_notices: commit.settled_notices,
+            post: commit.post,
         })
     }
 }

@@ -7,6 +7,7 @@ mod credential;
 mod encode;
 mod health;
 mod port;
+mod post;
 mod query;
 
 pub mod copy;
@@ -20,5 +21,8 @@ pub use credential::Credential;
 pub use port::{
     AdvancedCase, BatchRecord, Commit, CommitError, Committed, Conflict, Control, ControlChange,
     IdempotencyKey, News, NewsOf, NoticeRow, PendingLimits, Store, StoreError, StoredEvent, StoredNotice,
+};
+pub use post::{
+    Attempt, Delivery, DeliveryQuery, Job, JobQuery, LogReading, NewDelivery, NewJob, Post, Run, SeenEvent,
 };
 pub use query::{CaseQuery, EventQuery, Findings, Order, PendingCounts, SortBy};

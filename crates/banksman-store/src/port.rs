@@ -10,6 +10,7 @@ use banksman_core::{
     Notice, Submission, Timestamp, TokenId,
 };
 
+use crate::post::{Delivery, DeliveryQuery, Job, JobQuery, Post};
 use crate::{CaseQuery, Credential, EventQuery, PendingCounts};
 
 /// Keeps actions, audit events and everything else that must survive.
@@ -80,6 +81,37 @@ pub trait Store: Send + Sync + 'static {
     async fn take_notices(&self, limit: usize, _lease: Duration) -> Result<Vec<StoredNotice>, StoreError> {
         self.notices(limit).await
     }
+
+    /// A page of messages to people.
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Vec<Delivery>, StoreError>;
+
+    /// What is to be sent by a channel by now, the most overdue first, by whoever asked and within `lease`: until then
+    /// no other node is given it.
+    async fn take_deliveries(
+        &self,
+        channel: &str,
+        by: Timestamp,
+        limit: usize,
+        lease: Duration,
+    ) -> Result<Vec<Delivery>, StoreError>;
+
+    /// The next moment at which [`Store::take_deliveries`] will have something for a channel.
+    async fn next_delivery(&self, channel: &str) -> Result<Option<Timestamp>, StoreError>;
+
+    /// How many messages a recipient was sent by a channel since, updates of earlier ones left aside.
+    async fn told(&self, channel: &str, recipient: &str, since: Timestamp) -> Result<u64, StoreError>;
+
+    /// A page of jobs.
+    async fn jobs(&self, query: JobQuery) -> Result<Vec<Job>, StoreError>;
+
+    /// The jobs that are due by now, as with [`Store::take_deliveries`].
+    async fn take_jobs(&self, by: Timestamp, limit: usize, lease: Duration) -> Result<Vec<Job>, StoreError>;
+
+    /// The next moment at which [`Store::take_jobs`] will have something.
+    async fn next_job(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// How far someone who acts on the audit log has read it; zero if they never did.
+    async fn log_place(&self, reader: &str) -> Result<u64, StoreError>;
 
     /// The action that the same proposal of this agent would join, if there is one.
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError>;
@@ -158,6 +190,8 @@ pub struct Commit {
     pub notices: Vec<NoticeRow>,
     /// Notices that were delivered and can go.
     pub settled_notices: Vec<i64>,
+    /// Messages, jobs, and what came back. Rare, and so kept out of the way.
+    pub post: Option<Box<Post>>,
 }
 
 /// How many actions may be pending.
@@ -327,6 +361,10 @@ pub enum Conflict {
         /// With this result.
         action: ActionId,
     },
+    /// Another node has read on in the log.
+    ReadOn,
+    /// A provider has told us of this before.
+    EventSeen,
     /// Too many actions of this agent are pending.
     TooManyPendingForAgent,
     /// Too many actions are pending altogether.

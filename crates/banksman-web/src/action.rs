@@ -2,7 +2,7 @@
 
 use banksman_core::Status;
 use banksman_core::json::CanonicalJson;
-use banksman_core::wire::{ActionView, ContextView, OutcomeView, ResolutionView};
+use banksman_core::wire::{ActionView, ContextView, DeliveryView, OutcomeView, ResolutionView};
 use maud::{Markup, html};
 
 use crate::decide::decide;
@@ -34,6 +34,8 @@ pub struct ActionPage<'a> {
     pub earlier: &'a [EarlierVersion],
     /// What happened before.
     pub history: &'a [History<'a>],
+    /// Who was told of it, oldest first.
+    pub told: &'a [DeliveryView],
 }
 
 /// The arguments before an edit, as this person gets to see them.
@@ -85,6 +87,7 @@ impl ActionPage<'_> {
                         (people(action))
                         @if action.status == Status::Pending { (decide(frame, action)) } @else { (ended(frame, action)) }
                     }
+                    (told(frame, self.told))
                     div.before { @for history in self.history { (past(frame, history)) } }
                 }
             }
@@ -327,6 +330,27 @@ fn past(frame: &Frame<'_>, history: &History<'_>) -> Markup {
                         (status(action.status)) " "
                         a href=(format!("/actions/{}", action.id)) { (Foreign(&brief(&action.tool, 40))) }
                         " " span.quiet { (Foreign(&brief(action.args.as_str(), 60))) " " (ago(action.created_at, frame.now)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who was told of it, and whether it arrived.
+fn told(frame: &Frame<'_>, deliveries: &[DeliveryView]) -> Markup {
+    html! {
+        @if !deliveries.is_empty() {
+            section.panel {
+                h2 { "Who was told" }
+                ul {
+                    @for delivery in deliveries {
+                        li {
+                            (Foreign(&delivery.recipient)) " by " (Foreign(&delivery.channel))
+                            " (" (delivery.purpose.as_str()) "): " strong { (delivery.status.as_str()) } " "
+                            (ago(delivery.updated_at, frame.now))
+                            @if let Some(why) = &delivery.error { ": " (Foreign(why)) }
+                        }
                     }
                 }
             }

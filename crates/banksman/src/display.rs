@@ -5,35 +5,11 @@
 //! two names look the same. So nothing of that reaches the terminal: each such character is replaced by its
 //! number, whether or not the output is a terminal now, because files get shown later.
 
-use std::fmt::{self, Write as _};
 use std::io::IsTerminal;
 
 use banksman_core::Risk;
-use banksman_core::visible::Eye;
-pub(crate) use banksman_core::visible::VisibleJson;
+pub(crate) use banksman_core::visible::{Visible, VisibleJson};
 use unicode_width::UnicodeWidthChar;
-
-/// A text by someone else, on one line: line breaks become `\n`, and what hides or acts becomes `\u{…}`.
-///
-/// Backslashes stay as they are, so this is for reading and not for reading back; arguments, where that
-/// matters, are shown as JSON.
-pub(crate) struct Visible<'a>(pub(crate) &'a str);
-
-impl fmt::Display for Visible<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut eye = Eye::default();
-        for c in self.0.chars() {
-            match c {
-                '\n' => f.write_str("\\n")?,
-                '\r' => f.write_str("\\r")?,
-                '\t' => f.write_str("\\t")?,
-                c if eye.misses(c) => write!(f, "\\u{{{:x}}}", u32::from(c))?,
-                c => f.write_char(c)?,
-            }
-        }
-        Ok(())
-    }
-}
 
 /// How many columns a text takes that has been made visible.
 pub(crate) fn width(text: &str) -> usize {

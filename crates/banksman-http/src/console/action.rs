@@ -6,7 +6,7 @@ use banksman_core::audit::Event;
 use banksman_core::redact::redacted;
 use banksman_core::wire::ActionView;
 use banksman_core::{ActionId, Status};
-use banksman_store::{EventQuery, Order};
+use banksman_store::{DeliveryQuery, EventQuery, Order};
 use banksman_web::{ActionPage, Draft, EarlierVersion, EditPage, History, Misfit, Notice, args_of_form};
 
 use super::desk::Desk;
@@ -16,10 +16,14 @@ use super::{Page, html, to};
 use crate::App;
 use crate::body::IdPath;
 use crate::problem::ProblemError;
+use crate::routes::post::delivery_view;
 
 /// How many earlier actions are shown, and among how many they are looked for.
 const BEFORE: usize = 5;
 const LOOKED_BACK: usize = 100;
+
+/// How many messages about it are shown.
+const MOST_TOLD: usize = 50;
 
 /// How many edits are shown.
 const EDITS: usize = 5;
@@ -45,10 +49,11 @@ pub(super) async fn page(app: &App, session: &Session, id: ActionId, notice: Opt
     let status =
         if matches!(notice, Some(Notice::Refused(_))) { StatusCode::CONFLICT } else { StatusCode::OK };
     let desk = Desk::of(app, session).await?;
-    Ok(html(
-        status,
-        ActionPage { action: &action, earlier: &earlier, history: &history }.render(&desk.frame(notice)),
-    ))
+    let query = DeliveryQuery { action: Some(id), limit: MOST_TOLD, ..DeliveryQuery::default() };
+    let mut told: Vec<_> = app.engine.deliveries(query).await?.iter().map(delivery_view).collect();
+    told.reverse();
+    let page = ActionPage { action: &action, earlier: &earlier, history: &history, told: &told };
+    Ok(html(status, page.render(&desk.frame(notice))))
 }
 
 async fn view(app: &App, session: &Session, id: ActionId) -> Result<ActionView, ProblemError> {

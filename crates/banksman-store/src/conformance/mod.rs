@@ -36,6 +36,7 @@ pub mod house;
 pub mod lists;
 pub mod log;
 pub mod outbox;
+pub mod post;
 pub mod time;
 
 use std::sync::Arc;
@@ -132,6 +133,18 @@ macro_rules! conformance_suite {
                 a_notice_without_an_event_is_refused
                 places_in_the_outbox_are_not_used_again
             }
+            post {
+                a_delivery_is_planned_once
+                deliveries_are_taken_when_they_are_due
+                an_overtaken_attempt_changes_nothing
+                a_failed_delivery_can_be_sent_again
+                messages_are_counted_by_recipient_and_time
+                deliveries_settle_with_their_notice
+                an_action_has_one_job
+                what_a_provider_tells_is_seen_once
+                one_of_many_readers_reads_on
+                hostile_names_reach_nobody_else
+            }
             meters {
                 a_meter_shows_what_was_added_within_its_window
                 different_values_are_counted_once
@@ -192,6 +205,7 @@ mod tests {
             include_str!("lists.rs"),
             include_str!("time.rs"),
             include_str!("outbox.rs"),
+            include_str!("post.rs"),
             include_str!("house.rs"),
             include_str!("hostile.rs"),
         ] {

@@ -16,18 +16,18 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    fn new(sql: String) -> Self {
+    pub(super) fn new(sql: String) -> Self {
         Self { sql, values: Vec::new() }
     }
 
     /// Adds a value and answers how the text refers to it.
-    fn value(&mut self, value: impl ToSql + Sync + Send + 'static) -> String {
+    pub(super) fn value(&mut self, value: impl ToSql + Sync + Send + 'static) -> String {
         self.values.push(Box::new(value));
         format!("${}", self.values.len())
     }
 
     /// A condition that ends with a value.
-    fn filter(&mut self, condition: &str, value: impl ToSql + Sync + Send + 'static) {
+    pub(super) fn filter(&mut self, condition: &str, value: impl ToSql + Sync + Send + 'static) {
         let place = self.value(value);
         let _ = write!(self.sql, " AND {condition} {place}");
     }

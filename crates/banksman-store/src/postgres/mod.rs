@@ -9,6 +9,7 @@ pub(crate) mod keys;
 mod lists;
 mod meters;
 mod news;
+mod post;
 mod readers;
 mod rows;
 mod schema;
@@ -35,13 +36,13 @@ use self::clock::NodeClock;
 use self::news::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
-use self::session::Session;
+use self::session::{Params, Session};
 use self::writer::Writer;
 use crate::encode::{EncodedCommit, of_rank};
 use crate::health::written;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News,
-    PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
+    EventQuery, Job, JobQuery, News, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
@@ -227,6 +228,51 @@ impl Store for PostgresStore {
     async fn take_notices(&self, limit: usize, lease: Duration) -> Result<Vec<StoredNotice>, StoreError> {
         let found = self.readers.query(TAKE, &[&lists::limit(limit), &lease.as_secs_f64()]).await?;
         found.iter().map(rows::notice).collect()
+    }
+
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Vec<Delivery>, StoreError> {
+        let listing = post::deliveries(&query);
+        self.readers.query(&listing.sql, &listing.params()).await?.iter().map(post::delivery).collect()
+    }
+
+    async fn take_deliveries(
+        &self,
+        channel: &str,
+        by: Timestamp,
+        limit: usize,
+        lease: Duration,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let params: Params<'_> = &[&channel, &by.as_micros(), &lists::limit(limit), &lease.as_secs_f64()];
+        self.readers.query(&post::take_deliveries(), params).await?.iter().map(post::delivery).collect()
+    }
+
+    async fn next_delivery(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
+        let rows = self.readers.query(post::NEXT_DELIVERY, &[&channel]).await?;
+        post::earliest(&rows)
+    }
+
+    async fn told(&self, channel: &str, recipient: &str, since: Timestamp) -> Result<u64, StoreError> {
+        let rows = self.readers.query(post::TOLD, &[&channel, &recipient, &since.as_micros()]).await?;
+        rows.first().map_or(Ok(0), |row| count(row, 0))
+    }
+
+    async fn jobs(&self, query: JobQuery) -> Result<Vec<Job>, StoreError> {
+        let listing = post::jobs(&query);
+        self.readers.query(&listing.sql, &listing.params()).await?.iter().map(post::job).collect()
+    }
+
+    async fn take_jobs(&self, by: Timestamp, limit: usize, lease: Duration) -> Result<Vec<Job>, StoreError> {
+        let params: Params<'_> = &[&by.as_micros(), &lists::limit(limit), &lease.as_secs_f64()];
+        self.readers.query(&post::take_jobs(), params).await?.iter().map(post::job).collect()
+    }
+
+    async fn next_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        post::earliest(&self.readers.query(post::NEXT_JOB, &[]).await?)
+    }
+
+    async fn log_place(&self, reader: &str) -> Result<u64, StoreError> {
+        let rows = self.readers.query("SELECT seq FROM log_readers WHERE reader = $1", &[&reader]).await?;
+        rows.first().map_or(Ok(0), |row| count(row, 0))
     }
 
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {

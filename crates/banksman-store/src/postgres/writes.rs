@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use super::guards::{Known, gives_back};
 use super::news::CHANNEL;
+use super::post::PostPens;
 use super::rows::int;
 use super::session::{Session, failed};
 use super::{control, keys};
@@ -25,6 +26,7 @@ pub(super) struct Pens {
     keys: Statement,
     batches: Statement,
     settle: Statement,
+    post: PostPens,
     record: Statement,
 }
 
@@ -109,20 +111,21 @@ impl Pens {
             )
             .await?,
             settle: prepare("DELETE FROM outbox WHERE id = ANY ($1)").await?,
+            post: PostPens::prepare(session).await?,
         })
     }
 }
 
 /// One statement with its columns.
-struct Line<'a> {
-    statement: &'a Statement,
-    columns: Vec<Column<'a>>,
+pub(super) struct Line<'a> {
+    pub(super) statement: &'a Statement,
+    pub(super) columns: Vec<Column<'a>>,
 }
 
-type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+pub(super) type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// A column: one value of each item.
-fn column<'a, I, T: ToSql + Sync + Send + 'a>(items: &[I], value: impl FnMut(&I) -> T) -> Column<'a> {
+pub(super) fn column<'a, I, T: ToSql + Sync + Send + 'a>(items: &[I], value: impl FnMut(&I) -> T) -> Column<'a> {
     Box::new(items.iter().map(value).collect::<Vec<T>>())
 }
 
@@ -192,6 +195,7 @@ fn lines<'a>(
     if !settled.is_empty() {
         lines.push(Line { statement: &pens.settle, columns: vec![Box::new(settled)] });
     }
+    lines.extend(pens.post.lines(accepted));
     lines.push(Line { statement: &pens.record, columns: record(accepted, known, last_seq)? });
     Ok(lines)
 }

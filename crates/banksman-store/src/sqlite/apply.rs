@@ -9,7 +9,7 @@ use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::control::change_control;
-use super::meters;
+use super::{meters, post};
 use super::rows::{action_id, digest};
 use crate::Conflict;
 use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
@@ -184,6 +184,9 @@ pub(super) fn apply(
     for id in &commit.settled_notices {
         connection.prepare_cached("DELETE FROM outbox WHERE id = ?1")?.execute([id])?;
     }
+    if let Some(written) = &commit.post {
+        post::write(connection, written)?;
+    }
     Ok(())
 }
 
@@ -198,6 +201,11 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
         let moved = stored_revision(connection, row.case.id)? != Some(row.case.revision - 1);
         let id = row.case.id;
         return conflict(if moved { Conflict::CaseMoved(id) } else { Conflict::TooLate(id) });
+    }
+    if let Some(written) = &commit.post
+        && let Some(found) = post::conflict(connection, written)?
+    {
+        return conflict(found);
     }
     if let Some(key) = &commit.idempotency {
         let used = connection

@@ -6,6 +6,7 @@ mod control;
 mod examine;
 mod lists;
 mod meters;
+mod post;
 mod read;
 mod rows;
 mod schema;
@@ -31,8 +32,8 @@ use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, PendingCounts,
-    Store, StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
+    EventQuery, Job, JobQuery, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// How many read at a time, at the least; otherwise as many as there are cores. More would not be faster, and each costs
@@ -230,6 +231,49 @@ impl Store for SqliteStore {
 
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {
         self.read(move |connection| read::notices(connection, limit)).await
+    }
+
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Vec<Delivery>, StoreError> {
+        self.read(move |connection| post::deliveries(connection, &query)).await
+    }
+
+    /// One process has the file, so nobody needs to be kept from anything.
+    async fn take_deliveries(
+        &self,
+        channel: &str,
+        by: Timestamp,
+        limit: usize,
+        _lease: Duration,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let channel = channel.to_owned();
+        self.read(move |connection| post::due_deliveries(connection, &channel, by, limit)).await
+    }
+
+    async fn next_delivery(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
+        let channel = channel.to_owned();
+        self.read(move |connection| post::next_delivery(connection, &channel)).await
+    }
+
+    async fn told(&self, channel: &str, recipient: &str, since: Timestamp) -> Result<u64, StoreError> {
+        let (channel, recipient) = (channel.to_owned(), recipient.to_owned());
+        self.read(move |connection| post::told(connection, &channel, &recipient, since)).await
+    }
+
+    async fn jobs(&self, query: JobQuery) -> Result<Vec<Job>, StoreError> {
+        self.read(move |connection| post::jobs(connection, &query)).await
+    }
+
+    async fn take_jobs(&self, by: Timestamp, limit: usize, _lease: Duration) -> Result<Vec<Job>, StoreError> {
+        self.read(move |connection| post::due_jobs(connection, by, limit)).await
+    }
+
+    async fn next_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.read(post::next_job).await
+    }
+
+    async fn log_place(&self, reader: &str) -> Result<u64, StoreError> {
+        let reader = reader.to_owned();
+        self.read(move |connection| post::place(connection, &reader)).await
     }
 
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {

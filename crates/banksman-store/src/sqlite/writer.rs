@@ -49,7 +49,7 @@ impl Writer {
         clock: StoreClock,
     ) -> Result<Self, StoreError> {
         let checkpoints = Checkpoints::take_over(&mut connection, path)?;
-        connection.set_prepared_statement_cache_capacity(64);
+        connection.set_prepared_statement_cache_capacity(96);
         let totals = Totals::load(&connection).map_err(failed)?;
         let (jobs, inbox) = channel();
         let health = Arc::<Health>::default();

@@ -6,12 +6,12 @@ use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, Json, Object};
 use banksman_core::statistics::{Answers, Lately, OTHER_TOOLS, Summary, Ways};
 use banksman_core::wire::{
-    ActionView, BatchView, ContextView, DelegationView, FreezeView, GrantView, ModeView, OutcomeView,
-    PolicyView, RefusedPolicyView, ResolutionView, VoteView,
+    ActionView, BatchView, ContextView, DelegationView, DeliveryView, FreezeView, GrantView, ModeView,
+    OutcomeView, PolicyView, RefusedPolicyView, ResolutionView, VoteView,
 };
 use banksman_core::{
-    Acting, ActingSource, Action, Actor, Assessment, Decision, Digest, Finding, Kind, Mode, Quorum, Risk,
-    Span, Status, Tier, Timestamp, Triage, Verdict,
+    Acting, ActingSource, Action, Actor, Assessment, Decision, DeliveryStatus, Digest, Finding, Kind, Mode,
+    Purpose, Quorum, Risk, Span, Status, Tier, Timestamp, Triage, Verdict,
 };
 use banksman_web::{
     ActionPage, AuditFilter, AuditPage, BatchPage, Draft, EarlierVersion, EditPage, Entry, Frame, History,
@@ -155,6 +155,7 @@ fn entries(words: &str) -> Vec<Entry> {
             session: None,
             batch: None,
         }),
+        via: Some(words.to_owned()),
         fact,
     };
     let some = || Some(words.to_owned());
@@ -310,10 +311,25 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
         frozen: true,
     };
     let looked_for = [LookedForRule { id: words, level: Risk::High, reason: words, advice: Some(words) }];
+    let told = [DeliveryView {
+        id: 7,
+        action: pending.id,
+        version: 1,
+        purpose: Purpose::Ask,
+        channel: words.to_owned(),
+        recipient: words.to_owned(),
+        status: DeliveryStatus::Failed,
+        attempt: 3,
+        next_at: None,
+        provider_id: Some(words.to_owned()),
+        error: Some(words.to_owned()),
+        created_at: NOW,
+        updated_at: NOW,
+    }];
     vec![
         ("inbox", inbox.render(&refused)),
-        ("action", ActionPage { action: &pending, earlier: &earlier, history: &history }.render(&refused)),
-        ("action that failed", ActionPage { action: &failed, earlier: &[], history: &[] }.render(&plain)),
+        ("action", ActionPage { action: &pending, earlier: &earlier, history: &history, told: &told }.render(&refused)),
+        ("action that failed", ActionPage { action: &failed, earlier: &[], history: &[], told: &[] }.render(&plain)),
         ("edit", EditPage { action: &pending, draft: &untouched, preview: false }.render(&plain)),
         ("edit shown", EditPage { action: &pending, draft: &drafted, preview: true }.render(&plain)),
         ("batch", BatchPage { batch: &batch, refused: &[(ID.to_owned(), words.to_owned())] }.render(&plain)),

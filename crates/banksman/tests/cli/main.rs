@@ -30,6 +30,7 @@ mod mcp;
 mod nodes;
 mod people;
 mod refunds;
+mod resume;
 mod server;
 mod stopping;
 mod store_copy;
