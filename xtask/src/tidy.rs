@@ -36,12 +36,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-store", &["banksman-core", "banksman-wal"]),
     ("banksman-engine", &["banksman-core", "banksman-policy", "banksman-store"]),
     ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
-    ("banksman-web", &["banksman-core"]),
+    ("banksman-review", &["banksman-core"]),
+    ("banksman-web", &["banksman-core", "banksman-review"]),
     (
         "banksman-http",
         &["banksman-core", "banksman-store", "banksman-engine", "banksman-mcp", "banksman-web"],
     ),
     ("banksman-client", &["banksman-core"]),
+    ("banksman-tui", &["banksman-core", "banksman-review", "banksman-client"]),
     ("banksman-faults", &[]),
     (
         "banksman",
@@ -54,12 +56,14 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-mcp",
             "banksman-http",
             "banksman-client",
+            "banksman-review",
+            "banksman-tui",
         ],
     ),
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy", "banksman-web"];
+const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy", "banksman-review", "banksman-web"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

@@ -3,14 +3,14 @@
 use banksman_core::Status;
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, ContextView, OutcomeView, ResolutionView};
+use banksman_review::{Approvals, Change, decided, meaning, numbered};
 use maud::{Markup, html};
 
 use crate::decide::decide;
 use crate::diff;
 use crate::frame::{Frame, Place};
-use crate::marks::numbered;
 use crate::moment::{ago, left, moment};
-use crate::parts::{Progress, decided, findings, meaning, risk, status};
+use crate::parts::{findings, risk, status};
 use crate::text::{Foreign, ForeignLines, brief};
 use crate::values::{block, canonical, table};
 
@@ -60,8 +60,8 @@ impl ActionPage<'_> {
                                 }
                             }
                         }
-                        @if let Some(change) = diff::of_action(action) {
-                            section.panel { h2 { (change.title) } (change.show()) }
+                        @if let Some(change) = Change::of_action(action) {
+                            section.panel { h2 { (change.title) } (diff::show(&change)) }
                         }
                         (untrusted(action))
                     }
@@ -90,7 +90,7 @@ impl ActionPage<'_> {
                 p.meta {
                     span { "asked by " b { (Foreign(&action.agent)) } " " (ago(action.created_at, frame.now)) }
                     span { "rule " code { (Foreign(&action.verdict.rule)) } }
-                    span { (Progress::of(action).short()) }
+                    span { (Approvals::of(action).short()) }
                     @if let Some(batch) = action.batch { span { a href=(format!("/batches/{batch}")) { "part of a batch" } } }
                     @if action.version > 1 { span { "edited: version " (action.version) } }
                     @if action.observed { span { "ran because policy only observes" } }
@@ -133,7 +133,7 @@ fn judged(action: &ActionView) -> Markup {
 
 /// Who has spoken, and who is missing.
 fn people(action: &ActionView) -> Markup {
-    let progress = Progress::of(action);
+    let progress = Approvals::of(action);
     html! {
         section.panel {
             h2 { "People" }

@@ -3,6 +3,7 @@
 use banksman_core::json::{CanonicalJson, Json, Object};
 use banksman_core::visible::{VisibleJson, is_hidden, pretty};
 use banksman_core::wire::ActionView;
+use banksman_review::Change;
 use maud::{Markup, html};
 
 use crate::diff;
@@ -88,7 +89,7 @@ impl EditPage<'_> {
         html! {
             section.panel.decide aria-label="Your decision" {
                 h2 { "What you change" }
-                (diff::of_edit(&action.args, self.draft).show())
+                (diff::show(&Change::of_edit(&action.args, self.draft)))
                 @if !same {
                     details { summary { "All arguments as they would run" } (table(self.draft, &[])) }
                     form method="post" action="/decide" {

@@ -7,7 +7,6 @@
 mod text;
 
 mod diff;
-mod lookalike;
 mod marks;
 mod values;
 

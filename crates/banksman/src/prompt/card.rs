@@ -5,7 +5,7 @@ use banksman_core::json::CanonicalJson;
 use banksman_core::wire::ActionView;
 use banksman_core::{Action, Assessment, Kind, Risk, Verdict};
 
-use crate::display::{Screen, Tone, Visible, cut, width, wrap};
+use crate::display::{Screen, Tone, Unframed, cut, width, wrap};
 use crate::gate::Unseen;
 use crate::pretty::pretty;
 
@@ -144,7 +144,7 @@ impl Frame {
 
     /// A label of ours and a text by anyone, which never reaches the first column.
     fn field(&mut self, label: &str, text: &str) {
-        let text = unframed(&Visible(text).to_string());
+        let text = Unframed(text).to_string();
         for (index, piece) in wrap(&text, self.room.saturating_sub(width(label))).iter().enumerate() {
             let label = if index == 0 { label.to_owned() } else { " ".repeat(width(label)) };
             self.line(Tone::Plain, &format!("{label}{}", piece.trim_end()));
@@ -155,7 +155,7 @@ impl Frame {
     fn lines(&mut self, text: &str, most: usize) -> usize {
         let mut pieces = Vec::new();
         for line in text.lines() {
-            let line = unframed(line);
+            let line = Unframed(line).to_string();
             for (index, piece) in wrap(&line, self.room.saturating_sub(4)).into_iter().enumerate() {
                 pieces.push((if index == 0 { '|' } else { ':' }, piece));
             }
@@ -173,18 +173,6 @@ impl Frame {
         let padding = " ".repeat(self.room.saturating_sub(width(&text)));
         self.out.push_str(&format!("│ {}{padding} │\r\n", self.screen.paint(tone, &text)));
     }
-}
-
-/// A text that has been made visible, without characters that frames are drawn with.
-fn unframed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\u{2500}'..='\u{259f}' => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out
 }
 
 #[cfg(test)]
