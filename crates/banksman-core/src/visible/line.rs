@@ -25,10 +25,19 @@ impl Speller {
 
     /// Adds the next character.
     pub fn push(&mut self, out: &mut String, c: char) {
+        let spelled = match c {
+            '\n' => "\\n",
+            '\r' => "\\r",
+            '\t' => "\\t",
+            _ => "",
+        };
+        if !spelled.is_empty() {
+            // A mark that follows has no letter to sit on.
+            self.eye = Eye::default();
+            out.push_str(spelled);
+            return;
+        }
         match c {
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
             c if self.eye.misses(c) || (self.unframed && is_drawing(c)) => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }
@@ -153,6 +162,7 @@ mod tests {
         ("\u{fe0f}\u{e0100}\u{180b}", r"\u{fe0f}\u{e0100}\u{180b}"),
         ("\u{3164}\u{115f}\u{ffa0}\u{2800}", r"\u{3164}\u{115f}\u{ffa0}\u{2800}"),
         ("\u{e0b0}\u{fffe}\u{10ffff}", r"\u{e0b0}\u{fffe}\u{10ffff}"),
+        ("e\n\u{301}", r"e\n\u{301}"),
         ("\u{301}e\u{301}\u{301}\u{301}\u{301}", "\\u{301}e\u{301}\u{301}\u{301}\\u{301}"),
     ];
 

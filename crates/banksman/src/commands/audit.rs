@@ -141,7 +141,7 @@ fn table(events: &[EventView], too_wide: TooWide, context: &Context) -> String {
 }
 
 /// What an event is about, in a line: first what was said, then about which action.
-fn what(event: &Event) -> String {
+pub(crate) fn what(event: &Event) -> String {
     let detail = detail(&event.fact);
     match &event.action {
         None => detail,
