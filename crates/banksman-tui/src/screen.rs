@@ -26,7 +26,8 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Takes over the terminal. Should anything panic, it is given back before the panic is told.
+    /// Takes over the terminal. Should anything panic, on whatever thread, it is given back, the panic is told, and
+    /// that is the end: what is left would go on without half of itself.
     pub(crate) fn open() -> io::Result<Self> {
         static ONCE: Once = Once::new();
         ONCE.call_once(|| {
@@ -34,6 +35,7 @@ impl Screen {
             std::panic::set_hook(Box::new(move |panic| {
                 give_back();
                 told_before(panic);
+                std::process::exit(101);
             }));
         });
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
