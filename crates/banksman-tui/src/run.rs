@@ -174,7 +174,7 @@ impl Watch<'_> {
                 Effect::Decide(id, request) => self.desk.order(Order::Decide(id, request)),
                 Effect::Freeze(body) => self.desk.order(Order::Freeze(body)),
                 Effect::Lift(id) => self.desk.order(Order::Lift(id)),
-                Effect::Redraw => self.screen.redraw()?,
+                Effect::Redraw => self.screen.forget(),
                 Effect::Suspend => {
                     self.screen.leave();
                     // Stops here, with whatever else is in the job, until the shell lets it go on.

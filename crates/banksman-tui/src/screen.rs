@@ -5,13 +5,15 @@ use std::sync::Once;
 
 use crossterm::cursor::{Hide, Show};
 use crossterm::event::{DisableBracketedPaste, EnableBracketedPaste};
-use crossterm::execute;
 use crossterm::style::Print;
 use crossterm::terminal::{
-    EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode,
+    BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode,
+    enable_raw_mode,
 };
-use ratatui::Terminal;
-use ratatui::backend::CrosstermBackend;
+use crossterm::{execute, queue};
+use ratatui::backend::{Backend, CrosstermBackend};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
 
 use crate::model::Model;
 use crate::steady::Steady;
@@ -22,7 +24,9 @@ const EXPLICIT_ORDER: &str = "\u{1b}[8l";
 const IMPLICIT_ORDER: &str = "\u{1b}[8h";
 
 pub(crate) struct Screen {
-    terminal: Terminal<Steady<CrosstermBackend<BufWriter<Stdout>>>>,
+    backend: Steady<CrosstermBackend<BufWriter<Stdout>>>,
+    /// What is on the screen; only what differs is written.
+    drawn: Buffer,
 }
 
 impl Screen {
@@ -38,9 +42,9 @@ impl Screen {
                 std::process::exit(101);
             }));
         });
-        let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout()));
-        let screen = Self { terminal: Terminal::new(Steady(backend))? };
-        take_over()?;
+        let backend = Steady(CrosstermBackend::new(BufWriter::with_capacity(1 << 16, io::stdout())));
+        let mut screen = Self { backend, drawn: Buffer::default() };
+        screen.come_back()?;
         Ok(screen)
     }
 
@@ -52,21 +56,33 @@ impl Screen {
     /// Takes the terminal again; whatever was drawn meanwhile is drawn over.
     pub(crate) fn come_back(&mut self) -> io::Result<()> {
         take_over()?;
-        self.terminal.clear()
+        self.forget();
+        Ok(())
     }
 
     /// Forgets what is on the screen, so that all of it is drawn.
-    pub(crate) fn redraw(&mut self) -> io::Result<()> {
-        self.terminal.clear()
+    pub(crate) fn forget(&mut self) {
+        self.drawn = Buffer::default();
     }
 
     pub(crate) fn size(&self) -> io::Result<(u16, u16)> {
-        let size = self.terminal.size()?;
-        Ok((size.width, size.height))
+        crossterm::terminal::size()
     }
 
     pub(crate) fn draw(&mut self, model: &Model) -> io::Result<()> {
-        self.terminal.draw(|frame| view::draw(model, frame.buffer_mut())).map(drop)
+        let area = Rect::new(0, 0, model.columns, model.rows);
+        let mut next = Buffer::empty(area);
+        view::draw(model, &mut next);
+        // Shown at once, by terminals that can: half a question is worse than a late one.
+        queue!(self.backend.0, BeginSynchronizedUpdate)?;
+        if self.drawn.area != area {
+            self.drawn = Buffer::empty(area);
+            self.backend.clear()?;
+        }
+        self.backend.draw(self.drawn.diff_iter(&next))?;
+        queue!(self.backend.0, EndSynchronizedUpdate)?;
+        self.drawn = next;
+        Backend::flush(&mut self.backend)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The bar above, and the lines below: where one is, what was said, which keys there are.
 
 use banksman_core::Risk;
-use banksman_core::visible::width;
+use banksman_core::visible::{cut, width};
 use banksman_review::{relative, span};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -65,6 +65,7 @@ fn waiting(model: &Model) -> String {
 
 fn note_line(model: &Model) -> Line<'static> {
     let paint = model.paint;
+    let columns = usize::from(model.columns);
     if model.inbox.is_typing {
         let typed = foreign(model.inbox.filter.text());
         return vec![
@@ -76,15 +77,15 @@ fn note_line(model: &Model) -> Line<'static> {
         .into();
     }
     if let Some(note) = &model.note {
-        return paint.span(note.tone, format!(" {}", note.text)).into();
+        return paint.span(note.tone, cut(&format!(" {}", note.text), columns)).into();
     }
     let since = model.link.loaded.map(|at| relative(model.now, at)).unwrap_or_default();
     if let Some((_, why)) = &model.link.lost {
-        let words = format!(" Trying again; what you see is from {since}. ({why})");
-        return paint.span(Tone::Alarm, words).into();
+        let words = format!(" What you see is from {since}. Trying again: {why}");
+        return paint.span(Tone::Alarm, cut(&words, columns)).into();
     }
     if let Some(why) = &model.link.not_loaded {
-        return paint.span(Tone::Alarm, format!(" The list could not be renewed: {why}")).into();
+        return paint.span(Tone::Alarm, cut(&format!(" The list could not be renewed: {why}"), columns)).into();
     }
     let marked = model.inbox.marked().len();
     if marked > 0 {
@@ -105,8 +106,8 @@ fn keys_for(model: &Model) -> String {
     let keys: &[&str] = match &model.page {
         _ if model.inbox.is_typing => &["Enter keep", "Esc clear", "Ctrl-U empty", "Ctrl-W word back"],
         Page::Inbox => &[
-            "? help", "q quit", "Enter look", "a approve", "d deny", "e edit", "Space mark", "/ filter", "f freeze",
-            "t audit", "r respond", "s order",
+            "? help", "Enter look", "a approve", "d deny", "e edit", "Space mark", "/ filter", "f freeze", "t audit",
+            "r respond", "s order", "q quit",
         ],
         Page::Detail(detail) if detail.subject.has_news() => {
             &["? help", "Esc back", "Enter see how it is now", "f freeze", "t audit"]
@@ -118,7 +119,7 @@ fn keys_for(model: &Model) -> String {
     };
     let mut line = String::new();
     for key in keys {
-        if width(&line) + width(key) + 3 > usize::from(model.columns) {
+        if width(&line) + width(key) + 2 > usize::from(model.columns) {
             break;
         }
         line.push_str(if line.is_empty() { " " } else { "  " });

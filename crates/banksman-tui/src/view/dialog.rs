@@ -4,6 +4,7 @@ use banksman_core::Decision;
 use banksman_core::visible::{cut, width, wrap};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
+use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::list::deadline;
@@ -14,6 +15,20 @@ use crate::model::Model;
 use crate::paint::{Paint, Tone, foreign, padded};
 use crate::several::{Answer, Several};
 
+/// What is behind a dialog steps back, and leaves a margin around it.
+fn clear_behind(buffer: &mut Buffer, area: Rect) {
+    buffer.set_style(buffer.area, Style::new().add_modifier(Modifier::DIM));
+    let left = area.x.saturating_sub(2);
+    let right = (area.x + area.width + 2).min(buffer.area.width);
+    for y in area.y..area.y + area.height {
+        for x in left..right {
+            if let Some(cell) = buffer.cell_mut((x, y)) {
+                cell.reset();
+            }
+        }
+    }
+}
+
 /// A box over everything else. Its lines are drawn here and nowhere else, and no text of others can hold one.
 pub(super) struct Frame {
     pub(super) body: Rect,
@@ -23,6 +38,7 @@ pub(super) struct Frame {
 impl Frame {
     pub(super) fn draw(model: &Model, buffer: &mut Buffer, room: usize, title: &str, right: Span<'static>) -> Self {
         let area = plan::dialog(model, room);
+        clear_behind(buffer, area);
         let inner = usize::from(area.width.saturating_sub(2));
         let bar = "─".repeat(inner);
         let blank = " ".repeat(inner);
@@ -120,7 +136,7 @@ pub(super) fn several(model: &Model, several: &Several, buffer: &mut Buffer) {
         Step::Ask => {
             let status = if note.is_some() { problem(paint, note, columns) } else { more_below(paint, &several.text) };
             let keys = if answered && chosen == 0 {
-                "Each has its answer.".to_owned()
+                "Nothing more is chosen.   [Space] choose this one".to_owned()
             } else {
                 format!("[Y] Approve {chosen}   [N] Reject {chosen}   [Space] choose or leave this one")
             };

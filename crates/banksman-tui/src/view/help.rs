@@ -9,7 +9,7 @@ use crate::model::Model;
 use crate::paint::Tone;
 
 const KEYS: &[(&str, &str)] = &[
-    ("Up Down PgUp PgDn Home End", "move (also j k g G)"),
+    ("Up Down PgUp PgDn", "move (also j k g G)"),
     ("Enter", "look at an action; Esc goes back"),
     ("a", "approve: shows exactly what will run, then y or n"),
     ("d", "deny, with a reason"),

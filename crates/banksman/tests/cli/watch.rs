@@ -51,7 +51,7 @@ impl Office {
     }
 
     fn mail(&self, to: &str) -> ActionView {
-        self.proposes(&json!({"tool": "send_email", "args": {"to": to, "subject": "Your order"}}))
+        self.proposes(&json!({"tool": "send_email", "args": {"to": to, "subject": "Hi"}}))
     }
 
     fn refund(&self) -> ActionView {
@@ -62,7 +62,7 @@ impl Office {
             "rationale": "The customer asked twice.",
             "rollback_plan": "Charge the card again.",
             "affected_systems": ["billing", "ledger"],
-            "estimated_cost_usd": 0.5,
+            "estimate": {"cost_usd": 0.5},
         }))
     }
 

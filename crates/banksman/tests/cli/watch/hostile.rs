@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Office;
-use super::seat::{ENTER, ESCAPE, LARGE, SMALL, Seat, settled};
+use super::seat::{ENTER, ESCAPE, LARGE, SMALL, Seat};
 
 /// The same texts as the pages in the browser are tried with.
 #[derive(Deserialize)]
@@ -36,24 +36,31 @@ fn gallery() -> Vec<Payload> {
 
 /// Lines of the box, and nothing of it anywhere else.
 fn assert_frame_stands(seat: &Seat, name: &str) {
-    let rows = seat.rows();
-    let drawn = |c: char| ('\u{2500}'..='\u{259f}').contains(&c);
-    let top = rows.iter().position(|row| row.contains('┌')).unwrap_or_else(|| panic!("{name}:\n{}", seat.screen()));
-    let bottom = rows.iter().rposition(|row| row.contains('└')).unwrap();
-    for (number, row) in rows.iter().enumerate() {
-        let place = || format!("{name}, row {number}: {row:?}\n{}", seat.screen());
+    let cells = seat.cells();
+    let drawn = |text: &String| text.chars().any(|c| ('\u{2500}'..='\u{259f}').contains(&c));
+    let place = |number: usize| format!("{name}, row {number}\n{}", seat.screen());
+    let find = |corner: &str| {
+        let mut found = cells.iter().enumerate().flat_map(|(row, cells)| {
+            cells.iter().enumerate().filter(|(_, cell)| *cell == corner).map(move |(column, _)| (row, column))
+        });
+        let first = found.next().unwrap_or_else(|| panic!("{}", place(0)));
+        assert_eq!(found.next(), None, "{}", place(first.0));
+        first
+    };
+    let ((top, left), (bottom, right)) = (find("┌"), find("┘"));
+    assert_eq!((find("┐"), find("└")), ((top, right), (bottom, left)), "{}", place(top));
+    for (number, row) in cells.iter().enumerate() {
         if number < top || number > bottom {
-            let rule = row.chars().filter(|c| drawn(*c)).all(|c| c == '─');
-            assert!(rule, "{}", place());
+            assert!(row.iter().filter(|cell| drawn(cell)).all(|cell| cell == "─"), "{}", place(number));
             continue;
         }
-        let inside: String = row.trim().chars().collect();
-        let (first, last) = (inside.chars().next().unwrap(), inside.chars().last().unwrap());
-        assert!(matches!((first, last), ('┌', '┐') | ('├', '┤') | ('└', '┘') | ('│', '│') | ('─', '─')), "{}", place());
-        if first == '│' {
-            assert_eq!(inside.chars().filter(|c| drawn(*c)).count(), 2, "{}", place());
-        }
+        let edges = (row[left].as_str(), row[right].as_str());
+        assert!(matches!(edges, ("┌", "┐") | ("├", "┤") | ("└", "┘") | ("│", "│")), "{}", place(number));
+        let inside = &row[left + 1..right];
+        let lines = inside.iter().filter(|cell| drawn(cell)).count();
+        assert_eq!(lines, if edges.0 == "│" { 0 } else { inside.len() }, "{}", place(number));
     }
+    let rows = seat.rows();
     let questions = rows.iter().filter(|row| row.trim_start_matches(['│', ' ']).starts_with("[Y] Approve")).count();
     assert!(questions <= 1, "{name}:\n{}", seat.screen());
 }
@@ -65,7 +72,7 @@ fn assert_harmless(bytes: &[u8]) {
     while let Some(at) = rest.find(|c: char| c.is_control() && !matches!(c, '\r' | '\n')) {
         let from = &rest[at..];
         let allowed = regex::Regex::new(
-            r"^\x1b\[(\d*;?\d*H|[\d;]*m|\?1049[hl]|\?2004[hl]|\?25[hl]|8[hl]|\d?J)",
+            r"^\x1b\[(\d*;?\d*H|[\d;]*m|\?1049[hl]|\?2004[hl]|\?25[hl]|\?2026[hl]|8[hl]|\d?J)",
         )
         .unwrap();
         let found = allowed.find(from).unwrap_or_else(|| {
@@ -127,13 +134,13 @@ fn hostile_texts_look_like_this() {
         let mut seat = office.watch(size);
         seat.sees("live");
         seat.sees("send_email");
-        insta::assert_snapshot!(format!("hostile_list_{name}"), settled(&seat.screen()));
+        insta::assert_snapshot!(format!("hostile_list_{name}"), seat.picture());
         seat.types(ENTER);
         seat.sees("Look closely");
-        insta::assert_snapshot!(format!("hostile_detail_{name}"), settled(&seat.screen()));
+        insta::assert_snapshot!(format!("hostile_detail_{name}"), seat.picture());
         seat.types("a");
         seat.reads("APPROVAL REQUIRED");
-        insta::assert_snapshot!(format!("hostile_dialog_{name}"), settled(&seat.screen()));
+        insta::assert_snapshot!(format!("hostile_dialog_{name}"), seat.picture());
         assert_frame_stands(&seat, "the picture");
     }
 }

@@ -1,7 +1,7 @@
 //! The list, its filter, and the kill switch.
 
 use super::Office;
-use super::seat::{DOWN, ENTER, ESCAPE, LARGE, SMALL, UP, settled};
+use super::seat::{DOWN, ENTER, ESCAPE, LARGE, SMALL, UP};
 
 #[test]
 fn a_filter_narrows_the_list_and_says_so() {
@@ -81,7 +81,7 @@ fn everything_can_be_frozen_and_let_go_again() {
         assert_eq!(office.other.freezes().unwrap().items[0].reason, "it went wild");
         seat.types("f");
         seat.sees("lift the freeze");
-        insta::assert_snapshot!(format!("frozen_{name}"), settled(&seat.screen()));
+        insta::assert_snapshot!(format!("frozen_{name}"), seat.picture());
         seat.types("l");
         seat.sees("Lift the freeze of everything?");
         seat.types("y");

@@ -6,7 +6,7 @@ use banksman_core::wire::DecisionRequest;
 use banksman_core::{Decision, Status};
 use serde_json::json;
 
-use super::seat::{ENTER, SMALL, settled};
+use super::seat::{ENTER, SMALL};
 use super::{Office, decides};
 use crate::installation::program;
 
@@ -14,9 +14,9 @@ use crate::installation::program;
 fn what_comes_in_appears_and_what_is_decided_elsewhere_goes() {
     let office = Office::open();
     let mut seat = office.watch(SMALL);
-    let screen = seat.sees("Nothing is waiting.");
-    insta::assert_snapshot!("empty_80x24", settled(&screen));
     seat.sees("live");
+    seat.sees("Nothing is waiting.");
+    insta::assert_snapshot!("empty_80x24", seat.picture());
     let mail = office.mail("ada@example.com");
     seat.sees("1 waiting: 1 medium");
     decides(&office.other, &mail, Decision::Deny);
@@ -39,7 +39,7 @@ fn who_loses_a_race_is_told_to_whom_and_when() {
     decides(&office.other, &mail, Decision::Deny);
     let screen = seat.sees("Already denied by bob");
     assert!(screen.contains("s ago: I was first."), "{screen}");
-    insta::assert_snapshot!("lost_race_80x24", settled(&screen));
+    insta::assert_snapshot!("lost_race_80x24", seat.picture());
     seat.types("y");
     seat.types("n");
     std::thread::sleep(Duration::from_millis(300));
@@ -105,7 +105,7 @@ fn a_server_that_is_gone_is_said_to_be_gone_and_found_again() {
     let screen = seat.sees("NO CONNECTION");
     assert!(screen.contains("send_email"), "what was known stays in sight: {screen}");
     seat.sees("Trying again");
-    insta::assert_snapshot!("no_connection_80x24", masked(&settled(&seat.screen())));
+    insta::assert_snapshot!("no_connection_80x24", masked(&seat.picture()));
     // A decision meanwhile is not lost in silence.
     seat.types("a");
     seat.reads("APPROVAL REQUIRED");

@@ -82,20 +82,40 @@ impl Seat {
         self.shown.lock().unwrap().parser.screen().contents()
     }
 
-    /// Every row of the screen, in full width.
-    pub(super) fn rows(&self) -> Vec<String> {
+    /// Every cell of the screen, row by row. The second half of a wide character is empty.
+    pub(super) fn cells(&self) -> Vec<Vec<String>> {
         let shown = self.shown.lock().unwrap();
         let screen = shown.parser.screen();
         let (rows, columns) = screen.size();
+        let text = |cell: &vt100::Cell| match cell {
+            cell if cell.is_wide_continuation() => String::new(),
+            cell if cell.has_contents() => cell.contents().to_owned(),
+            _ => " ".to_owned(),
+        };
         (0..rows)
-            .map(|row| {
-                let cells = (0..columns).filter_map(|column| screen.cell(row, column));
-                cells
-                    .filter(|cell| !cell.is_wide_continuation())
-                    .map(|cell| if cell.has_contents() { cell.contents().to_owned() } else { " ".to_owned() })
-                    .collect()
-            })
+            .map(|row| (0..columns).filter_map(|column| screen.cell(row, column)).map(text).collect())
             .collect()
+    }
+
+    /// Every row of the screen, in full width.
+    pub(super) fn rows(&self) -> Vec<String> {
+        self.cells().iter().map(|cells| cells.concat()).collect()
+    }
+
+    /// Waits until all of a screen is drawn: nothing more has come for a while.
+    pub(super) fn rests(&self) -> String {
+        let began = Instant::now();
+        let mut count = usize::MAX;
+        while count != self.shown.lock().unwrap().bytes.len() && began.elapsed() < PATIENCE {
+            count = self.shown.lock().unwrap().bytes.len();
+            std::thread::sleep(Duration::from_millis(150));
+        }
+        self.screen()
+    }
+
+    /// The screen at rest, without what differs from run to run.
+    pub(super) fn picture(&self) -> String {
+        settled(&self.rests())
     }
 
     /// Everything that was written to the terminal.
@@ -116,7 +136,8 @@ impl Seat {
 
     /// Waits until the screen shows this, and gives it.
     pub(super) fn sees(&self, wanted: &str) -> String {
-        self.waits_for(wanted, |screen| screen.contains(wanted))
+        self.waits_for(wanted, |screen| screen.contains(wanted));
+        self.rests()
     }
 
     /// Waits until the screen no longer shows this.
@@ -179,8 +200,8 @@ fn window(columns: u16, rows: u16) -> Winsize {
 }
 
 /// A screen without what differs from run to run, every column in its place.
-pub(super) fn settled(screen: &str) -> String {
-    let mut text = screen.to_owned();
+fn settled(screen: &str) -> String {
+    let mut text: String = screen.lines().map(|line| format!("{}\n", line.trim_end())).collect();
     for (pattern, mask) in [
         (r"act_[0-9A-Z]{26}", "act_00000000000000000000000000"),
         (r"sha256:[0-9a-f]{64}", "sha256:0000000000000000000000000000000000000000000000000000000000000000"),
