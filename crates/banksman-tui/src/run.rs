@@ -12,6 +12,7 @@ use futures_util::StreamExt;
 use rustix::process::{Signal, kill_current_process_group};
 use tokio::signal::unix::{Signal as Arrivals, SignalKind, signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::time::MissedTickBehavior;
 
 use crate::desk::{Desk, Order, look_at};
 use crate::feed;
@@ -101,8 +102,8 @@ struct Watch<'a> {
 /// What the loop does next.
 enum Next {
     GoOn,
-    /// Whatever was typed meanwhile was typed for someone else.
-    FreshKeys,
+    /// Leave the terminal to an editor.
+    Edit(String),
     End(Ending),
 }
 
@@ -110,6 +111,7 @@ impl Watch<'_> {
     async fn run(&mut self) -> Result<Ending, WatchError> {
         let mut keys = EventStream::new();
         let mut ticks = tokio::time::interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Skip);
         let mut ends = [SignalKind::terminate(), SignalKind::hangup(), SignalKind::interrupt()]
             .map(|kind| signal(kind).map(|arrivals| (kind, arrivals)));
         let [terminate, hangup, interrupt] = &mut ends;
@@ -153,14 +155,19 @@ impl Watch<'_> {
                 let Ok(message) = self.told.try_recv() else { break };
                 next = self.take(message)?;
             }
-            match next {
-                Next::GoOn => {}
-                Next::FreshKeys => {
-                    keys = EventStream::new();
-                    // Ctrl-C in an editor is meant for the editor.
-                    drain(interrupt).await;
-                }
-                Next::End(ending) => return Ok(ending),
+            if let Next::Edit(text) = next {
+                // Two readers of one keyboard would each get some of the keys.
+                drop(keys);
+                self.screen.leave();
+                let saved = (self.edit)(&text);
+                self.screen.come_back()?;
+                keys = EventStream::new();
+                // Ctrl-C in an editor was meant for the editor.
+                drain(interrupt).await;
+                next = self.take(Message::Edited(saved))?;
+            }
+            if let Next::End(ending) = next {
+                return Ok(ending);
             }
         }
     }
@@ -181,15 +188,7 @@ impl Watch<'_> {
                     kill_current_process_group(Signal::TSTP).map_err(io::Error::from)?;
                     self.screen.come_back()?;
                 }
-                Effect::Edit(text) => {
-                    self.screen.leave();
-                    let saved = (self.edit)(&text);
-                    self.screen.come_back()?;
-                    next = self.take(Message::Edited(saved))?;
-                    if matches!(next, Next::GoOn) {
-                        next = Next::FreshKeys;
-                    }
-                }
+                Effect::Edit(text) => next = Next::Edit(text),
                 Effect::Quit => return Ok(Next::End(Ending::Quit)),
             }
         }

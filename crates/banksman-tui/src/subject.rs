@@ -104,13 +104,13 @@ pub(crate) fn ended(action: &ActionView, now: Timestamp) -> String {
     let when = relative(now, resolution.at);
     let last = action.votes.last();
     let mut text = match (resolution.by.as_str(), last) {
-        ("timeout", _) => format!("It {} {when}: nobody decided in time", action.status),
+        ("timeout", _) => format!("It {} {when}", action.status),
         ("reviewers", Some(vote)) => {
             format!("Already {} by {} {when}", decided(vote.decision), foreign(&vote.by))
         }
         (by, _) => format!("Already {} by {} {when}", action.status, foreign(by)),
     };
-    if let Some(reason) = resolution.reason.as_ref().filter(|_| resolution.by != "timeout") {
+    if let Some(reason) = &resolution.reason {
         text.push_str(&format!(": {}", foreign(reason)));
     }
     text + "."

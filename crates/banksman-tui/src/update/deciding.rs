@@ -16,8 +16,14 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     let now = model.now;
     let Some(Dialog::Deciding(deciding)) = &mut model.dialog else { return Vec::new() };
     match &mut deciding.step {
-        // What is on its way cannot be taken back; the answer says what came of it.
-        Step::Sending => Vec::new(),
+        // What is on its way cannot be taken back; who does not want to wait for the answer reads it below the list.
+        Step::Sending => {
+            if key.code == KeyCode::Esc {
+                model.dialog = None;
+                model.say(Tone::Plain, "It is on its way; the answer comes here.");
+            }
+            Vec::new()
+        }
         Step::Say { decision, words } => match key.code {
             KeyCode::Esc => {
                 deciding.step = Step::Ask;

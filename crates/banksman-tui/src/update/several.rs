@@ -13,7 +13,13 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     let now = model.now;
     let Some(Dialog::Several(several)) = &mut model.dialog else { return Vec::new() };
     match &mut several.step {
-        Step::Sending => Vec::new(),
+        Step::Sending => {
+            if key.code == KeyCode::Esc {
+                model.dialog = None;
+                model.say(Tone::Plain, "They are on their way; the last answer comes here.");
+            }
+            Vec::new()
+        }
         Step::Say { decision, words } => match key.code {
             KeyCode::Esc => {
                 several.step = Step::Ask;

@@ -22,8 +22,8 @@ pub(crate) struct Card {
     tool: String,
     kind: Kind,
     args: CanonicalJson,
-    /// What the agent says that it is about.
-    description: Option<String>,
+    /// What the agent says about it, each under a name of ours.
+    says: Vec<(&'static str, String)>,
     risk: Risk,
     reversible: bool,
     rule: String,
@@ -33,12 +33,25 @@ pub(crate) struct Card {
 
 impl Card {
     pub(crate) fn of_action(action: &Action, agent: &str, unseen: &Unseen) -> Self {
-        let said = action.description.clone();
+        let said = says(
+            &action.description,
+            &action.rationale,
+            action.estimate.cost_usd,
+            &action.affected_systems,
+            &action.rollback_plan,
+        );
         Self::new(agent, &action.tool, action.kind, &action.args, said, &unseen.assessment, &unseen.verdict)
     }
 
     pub(crate) fn of_view(action: &ActionView) -> Self {
-        let said = action.context.description.clone();
+        let context = &action.context;
+        let said = says(
+            &context.description,
+            &context.rationale,
+            context.estimated_cost_usd,
+            &context.affected_systems,
+            &context.rollback_plan,
+        );
         Self::new(
             &action.agent,
             &action.tool,
@@ -55,7 +68,7 @@ impl Card {
         tool: &str,
         kind: Kind,
         args: &CanonicalJson,
-        description: Option<String>,
+        says: Vec<(&'static str, String)>,
         assessment: &Assessment,
         verdict: &Verdict,
     ) -> Self {
@@ -64,7 +77,7 @@ impl Card {
             tool: tool.to_owned(),
             kind,
             args: args.clone(),
-            description,
+            says,
             risk: verdict.risk,
             reversible: assessment.reversible,
             rule: verdict.rule.clone(),
@@ -85,8 +98,8 @@ impl Card {
         frame.own(Tone::Plain, "");
         frame.field("Tool: ", &format!("{} ({})", self.tool, self.kind));
         frame.field("Agent: ", &self.agent);
-        if let Some(description) = &self.description {
-            frame.field("It says: ", description);
+        for (name, words) in &self.says {
+            frame.field(name, words);
         }
         frame.own(Tone::Plain, "");
         frame.own(Tone::Plain, "Parameters:");
@@ -115,6 +128,25 @@ impl Card {
         frame.edge('└', '┘');
         frame.out
     }
+}
+
+/// What the agent says: what it is, why, what it costs and touches, and how to take it back.
+fn says(
+    description: &Option<String>,
+    rationale: &Option<String>,
+    cost_usd: Option<f64>,
+    systems: &[String],
+    rollback_plan: &Option<String>,
+) -> Vec<(&'static str, String)> {
+    let systems = Some(systems.join(", ")).filter(|names| !names.is_empty());
+    let said = [
+        ("It says: ", description.clone()),
+        ("It says, why: ", rationale.clone()),
+        ("It says, cost: ", cost_usd.map(|cost| format!("{cost} USD"))),
+        ("It says, systems: ", systems),
+        ("It says, undo: ", rollback_plan.clone()),
+    ];
+    said.into_iter().filter_map(|(name, words)| Some((name, words?))).collect()
 }
 
 struct Frame {
@@ -185,10 +217,19 @@ mod tests {
 
     #[test]
     fn the_box_shows_what_the_seeds_show() {
-        let text = Card::of_view(&sample::action()).render(COLOURFUL, false);
+        let mut action = sample::action();
+        action.context.estimated_cost_usd = Some(0.5);
+        action.context.affected_systems = vec!["chat_api".into(), "webhook".into()];
+        action.context.rollback_plan = Some("Remove injection logic".into());
+        let text = Card::of_view(&action).render(COLOURFUL, false);
         for expected in [
             "[!] APPROVAL REQUIRED",
             "Tool: process_refund (tool)",
+            "It says: Refund order 78291",
+            "It says, why: The customer asked.",
+            "It says, cost: 0.5 USD",
+            "It says, systems: chat_api, webhook",
+            "It says, undo: Remove injection logic",
             "Parameters:",
             "\"amount\": 899",
             "Risk: HIGH",

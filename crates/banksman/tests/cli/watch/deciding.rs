@@ -161,6 +161,25 @@ fn an_edit_is_shown_before_it_is_sent() {
 }
 
 #[test]
+fn the_editor_has_the_keyboard_to_itself() {
+    let office = Office::open();
+    let mail = office.mail("ada@example.com");
+    let script = "printf 'who instead? ' > /dev/tty; read who < /dev/tty; sed -i \"s/ada/$who/\" \"$1\"";
+    let mut seat = with_editor(&office, script, SMALL);
+    seat.sees("send_email");
+    seat.types("e");
+    seat.sees("who instead?");
+    seat.inspect(|screen| assert!(!screen.alternate_screen()));
+    // Letters that would be keys for us.
+    seat.types("qadfry\r");
+    seat.reads("SEND YOUR EDIT?");
+    seat.types("y");
+    seat.sees("with your arguments");
+    let now = office.stands(&mail);
+    assert!(now.args.as_str().contains("qadfry@example.com"), "{}", now.args.as_str());
+}
+
+#[test]
 fn an_edit_that_cannot_be_used_is_not_lost_and_not_sent() {
     let office = Office::open();
     let mail = office.mail("ada@example.com");
