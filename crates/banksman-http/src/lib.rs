@@ -21,4 +21,4 @@ pub use app::{App, Hosts};
 pub use openapi::document;
 pub use problem::{CODES, Code};
 pub use router::{RouteInfo, route_table};
-pub use server::serve;
+pub use server::{listen, serve};
