@@ -63,7 +63,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy", "banksman-review", "banksman-web"];
+const PURE: &[&str] =
+    &["banksman-core", "banksman-risk", "banksman-policy", "banksman-review", "banksman-web"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

@@ -117,7 +117,8 @@ mod tests {
 
     #[test]
     fn an_edit_shows_what_goes_and_what_comes() {
-        let change = Change::of_edit(&json(r#"{"amount":899,"to":"ann"}"#), &json(r#"{"amount":89,"to":"ann"}"#));
+        let change =
+            Change::of_edit(&json(r#"{"amount":899,"to":"ann"}"#), &json(r#"{"amount":89,"to":"ann"}"#));
         let Comparison::Places(places) = change.compare() else { panic!("too long") };
         assert_eq!(
             places,

@@ -42,7 +42,8 @@ pub fn result(decision: Decision, action: &ActionView, now: Timestamp) -> String
     let edited = if decision == Decision::Modify { ", with your arguments" } else { "" };
     match action.status {
         Status::Authorised => {
-            let until = action.expires_at.map(|at| format!(" if it is claimed within {}", span(at.since(now))));
+            let until =
+                action.expires_at.map(|at| format!(" if it is claimed within {}", span(at.since(now))));
             format!("Approved: {} may run once{edited}{}.", action.tool, until.unwrap_or_default())
         }
         Status::Pending if decision == Decision::Modify => format!(

@@ -5,8 +5,8 @@ use banksman_core::visible::{one_line, width};
 use banksman_core::wire::{ActionView, ContextView};
 use banksman_core::{Risk, Status};
 use banksman_review::{
-    Approvals, Change, ChangedLine, Comparison, Numbered, Row, decided, meaning, numbered, oddities, rows, stretches,
-    to_the_second,
+    Approvals, Change, ChangedLine, Comparison, Numbered, Row, decided, meaning, numbered, oddities, rows,
+    stretches, to_the_second,
 };
 use ratatui::text::{Line, Span};
 
@@ -49,7 +49,12 @@ pub(crate) fn question(action: &ActionView, paint: Paint, width: usize) -> Vec<L
 }
 
 /// What the dialog shows before an edit is sent.
-pub(crate) fn edit(action: &ActionView, args: &CanonicalJson, paint: Paint, width: usize) -> Vec<Line<'static>> {
+pub(crate) fn edit(
+    action: &ActionView,
+    args: &CanonicalJson,
+    paint: Paint,
+    width: usize,
+) -> Vec<Line<'static>> {
     let mut sheet = Sheet::new(paint, width);
     sheet.field("tool", Tone::Bold, &format!("{} ({})", action.tool, action.kind));
     sheet.field("agent", Tone::Plain, &action.agent);
@@ -90,7 +95,11 @@ fn summary(sheet: &mut Sheet, action: &ActionView) {
     } else {
         format!(", still needed: {}", approvals.missing_roles.join(", "))
     };
-    sheet.field("held", Tone::Plain, &format!("{} by {}: {}{roles}", verdict.tier, verdict.rule, approvals.short()));
+    sheet.field(
+        "held",
+        Tone::Plain,
+        &format!("{} by {}: {}{roles}", verdict.tier, verdict.rule, approvals.short()),
+    );
     for message in &verdict.messages {
         sheet.field("policy says", Tone::Bold, message);
     }
@@ -102,8 +111,7 @@ fn summary(sheet: &mut Sheet, action: &ActionView) {
     if !affected_systems.is_empty() {
         sheet.field("says: systems", Tone::Plain, &affected_systems.join(", "));
     }
-    for (name, text) in
-        [("says: what", description), ("says: why", rationale), ("says: undo", rollback_plan)]
+    for (name, text) in [("says: what", description), ("says: why", rationale), ("says: undo", rollback_plan)]
     {
         if let Some(text) = text {
             sheet.field(name, Tone::Plain, text);
@@ -236,8 +244,13 @@ fn people(sheet: &mut Sheet, action: &ActionView) {
         }
     }
     for vote in &action.votes {
-        let text =
-            format!("{} {} version {} at {}", vote.by, decided(vote.decision), vote.version, to_the_second(vote.at));
+        let text = format!(
+            "{} {} version {} at {}",
+            vote.by,
+            decided(vote.decision),
+            vote.version,
+            to_the_second(vote.at)
+        );
         sheet.item(Tone::Plain, "-", &text);
         for said in [&vote.reason, &vote.message].into_iter().flatten() {
             sheet.quoted(said);

@@ -27,7 +27,12 @@ pub(crate) fn newest(client: &Client, words: Words) -> Result<Vec<Entry>, Client
 }
 
 /// Follows the log from an event on, and goes on trying whatever happens.
-pub(crate) fn follow(client: Arc<Client>, words: Words, mut since: Option<u64>, tell: UnboundedSender<Message>) {
+pub(crate) fn follow(
+    client: Arc<Client>,
+    words: Words,
+    mut since: Option<u64>,
+    tell: UnboundedSender<Message>,
+) {
     thread::spawn(move || {
         let mut wait = SHORTEST_WAIT;
         while !tell.is_closed() {

@@ -1,7 +1,7 @@
 //! The dialog of the kill switch.
 
-use banksman_core::wire::{FreezeBody, FreezeView};
 use banksman_core::FreezeId;
+use banksman_core::wire::{FreezeBody, FreezeView};
 
 use crate::input::Input;
 use crate::paint::foreign;

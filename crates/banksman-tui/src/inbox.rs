@@ -38,13 +38,13 @@ impl Sort {
     }
 
     fn arrange(self, actions: &mut [ActionView]) {
-        let priority = |action: &ActionView| action.assessment.triage.as_ref().and_then(|triage| triage.priority);
+        let priority =
+            |action: &ActionView| action.assessment.triage.as_ref().and_then(|triage| triage.priority);
         let deadline = |action: &ActionView| (action.expires_at.is_none(), action.expires_at);
         let risk = |action: &ActionView| Reverse(action.verdict.risk);
         match self {
-            Self::Deadline => actions.sort_by_key(|action| {
-                (Reverse(priority(action)), deadline(action), risk(action), action.id)
-            }),
+            Self::Deadline => actions
+                .sort_by_key(|action| (Reverse(priority(action)), deadline(action), risk(action), action.id)),
             Self::Risk => actions.sort_by_key(|action| (risk(action), deadline(action), action.id)),
             Self::Age => actions.sort_by_key(|action| action.id),
         }
@@ -212,7 +212,8 @@ mod tests {
         inbox.sort_otherwise();
         inbox.sort_otherwise();
         assert_eq!((inbox.current().unwrap().id, inbox.row()), (chosen, 1));
-        let rest: Vec<ActionView> = inbox.all().iter().filter(|action| action.id != chosen).cloned().collect();
+        let rest: Vec<ActionView> =
+            inbox.all().iter().filter(|action| action.id != chosen).cloned().collect();
         inbox.load(rest, false);
         assert_eq!(inbox.row(), 1);
         assert_ne!(inbox.current().unwrap().id, chosen);
@@ -237,7 +238,9 @@ mod tests {
     #[test]
     fn a_filter_asks_for_words_and_for_fields() {
         let action = sample::action();
-        for wanted in ["", "refund", "REFUND 899", "agent:support", "tool:refund tier:esc", "risk:high", "p0r1sb"] {
+        for wanted in
+            ["", "refund", "REFUND 899", "agent:support", "tool:refund tier:esc", "risk:high", "p0r1sb"]
+        {
             assert!(wants(wanted, &action), "{wanted}");
         }
         for unwanted in ["mail", "agent:other", "tier:approve", "risk:low", "refund mail", "tool:899"] {

@@ -11,7 +11,10 @@ use crate::tail::Entry;
 pub(crate) enum Message {
     Key(KeyEvent),
     Paste(String),
-    Resized { columns: u16, rows: u16 },
+    Resized {
+        columns: u16,
+        rows: u16,
+    },
     /// Time passes.
     Tick,
     /// How the house stands now.

@@ -59,7 +59,11 @@ pub(crate) enum Dialog {
     Several(Box<Several>),
     Freezing(Freezing),
     /// What was saved in the editor cannot be used; it is kept for another try.
-    BadEdit { subject: Box<Subject>, text: String, problem: String },
+    BadEdit {
+        subject: Box<Subject>,
+        text: String,
+        problem: String,
+    },
     Help,
 }
 

@@ -42,8 +42,10 @@ pub(crate) struct Several {
 
 impl Several {
     pub(crate) fn new(subjects: Vec<Subject>, step: Step, now: Timestamp, paint: Paint) -> Self {
-        let items =
-            subjects.into_iter().map(|subject| Item { subject, chosen: true, answer: Answer::None }).collect();
+        let items = subjects
+            .into_iter()
+            .map(|subject| Item { subject, chosen: true, answer: Answer::None })
+            .collect();
         Self {
             items,
             cursor: 0,
@@ -91,7 +93,10 @@ impl Several {
         let head = format!("{at} {mark} {}. {}  ", position + 1, foreign(&action.tool));
         let room = self.width.saturating_sub(banksman_core::visible::width(&head)).max(12);
         let said = banksman_core::visible::cut(&said, room);
-        let head = banksman_core::visible::cut(&head, self.width.saturating_sub(banksman_core::visible::width(&said)));
+        let head = banksman_core::visible::cut(
+            &head,
+            self.width.saturating_sub(banksman_core::visible::width(&said)),
+        );
         Some(vec![self.paint.span(Tone::Bold, head), self.paint.span(tone, said)].into())
     }
 

@@ -3,8 +3,8 @@
 //! Only our own words begin in the first column. What others wrote is indented, spelled where it would act, hide or
 //! draw, and broken by us, so nothing that an agent writes can look like a heading or a field of ours.
 
-use banksman_core::visible::{Speller, pretty, width, wrap};
 use banksman_core::json::CanonicalJson;
+use banksman_core::visible::{Speller, pretty, width, wrap};
 use banksman_review::Stretch;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -116,7 +116,8 @@ impl Sheet {
         for (index, piece) in wrap(&text, self.width.saturating_sub(4)).into_iter().enumerate() {
             let sign = if index == 0 { sign } else { ':' };
             let style = self.paint.style(tone);
-            self.lines.push(vec![Span::styled(format!("  {sign} "), style), Span::styled(piece, style)].into());
+            self.lines
+                .push(vec![Span::styled(format!("  {sign} "), style), Span::styled(piece, style)].into());
         }
     }
 }

@@ -212,7 +212,10 @@ mod tests {
             assert_eq!(serde_json::from_str::<String>(&shown).unwrap(), *text);
             assert!(!shown.chars().any(crate::visible::is_hidden), "{shown}");
         }
-        assert_eq!(crate::visible::VisibleJson("{\r\n\t\"a\":\"\u{e0041}\"}").to_string(), "{ \n \"a\":\"\\udb40\\udc41\"}");
+        assert_eq!(
+            crate::visible::VisibleJson("{\r\n\t\"a\":\"\u{e0041}\"}").to_string(),
+            "{ \n \"a\":\"\\udb40\\udc41\"}"
+        );
     }
 
     #[test]

@@ -112,7 +112,8 @@ fn check(buffer: &Buffer, place: &str) {
             assert!(!symbol.chars().any(is_hidden), "{place}, row {number}: {symbol:?}");
             assert!(symbol.chars().count() <= 4 && width(symbol) <= 4, "{place}, row {number}: {symbol:?}");
         }
-        let drawn: Vec<&str> = row.iter().map(|cell| cell.symbol()).filter(|symbol| is_drawn(symbol)).collect();
+        let drawn: Vec<&str> =
+            row.iter().map(|cell| cell.symbol()).filter(|symbol| is_drawn(symbol)).collect();
         let is_ours = match drawn.as_slice() {
             [] | ["│", "│"] => true,
             [first, between @ .., last] => {

@@ -48,8 +48,12 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
             return Vec::new();
         }
         (Stage::List, KeyCode::Char('e')) => why(Scope::Everything),
-        (Stage::List, KeyCode::Char('a')) => freezing.agent.clone().map_or(Stage::List, |name| why(Scope::Agent(name))),
-        (Stage::List, KeyCode::Char('t')) => freezing.tool.clone().map_or(Stage::List, |name| why(Scope::Tool(name))),
+        (Stage::List, KeyCode::Char('a')) => {
+            freezing.agent.clone().map_or(Stage::List, |name| why(Scope::Agent(name)))
+        }
+        (Stage::List, KeyCode::Char('t')) => {
+            freezing.tool.clone().map_or(Stage::List, |name| why(Scope::Tool(name)))
+        }
         (Stage::List, KeyCode::Char('l') | KeyCode::Enter) => {
             model.freezes.get(freezing.cursor).map_or(Stage::List, |freeze| Stage::Lift(freeze.id))
         }

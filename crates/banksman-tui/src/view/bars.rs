@@ -85,7 +85,9 @@ fn note_line(model: &Model) -> Line<'static> {
         return paint.span(Tone::Alarm, cut(&words, columns)).into();
     }
     if let Some(why) = &model.link.not_loaded {
-        return paint.span(Tone::Alarm, cut(&format!(" The list could not be renewed: {why}"), columns)).into();
+        return paint
+            .span(Tone::Alarm, cut(&format!(" The list could not be renewed: {why}"), columns))
+            .into();
     }
     let marked = model.inbox.marked().len();
     if marked > 0 {
@@ -106,14 +108,32 @@ fn keys_for(model: &Model) -> String {
     let keys: &[&str] = match &model.page {
         _ if model.inbox.is_typing => &["Enter keep", "Esc clear", "Ctrl-U empty", "Ctrl-W word back"],
         Page::Inbox => &[
-            "? help", "Enter look", "a approve", "d deny", "e edit", "Space mark", "/ filter", "f freeze", "t audit",
-            "r respond", "s order", "q quit",
+            "? help",
+            "Enter look",
+            "a approve",
+            "d deny",
+            "e edit",
+            "Space mark",
+            "/ filter",
+            "f freeze",
+            "t audit",
+            "r respond",
+            "s order",
+            "q quit",
         ],
         Page::Detail(detail) if detail.subject.has_news() => {
             &["? help", "Esc back", "Enter see how it is now", "f freeze", "t audit"]
         }
         Page::Detail(_) => &[
-            "? help", "Esc back", "a approve", "d deny", "e edit", "r respond", "PgDn more", "f freeze", "t audit",
+            "? help",
+            "Esc back",
+            "a approve",
+            "d deny",
+            "e edit",
+            "r respond",
+            "PgDn more",
+            "f freeze",
+            "t audit",
         ],
         Page::Tail => &["? help", "Esc back", "Up older", "End newest", "f freeze"],
     };

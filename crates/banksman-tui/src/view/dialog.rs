@@ -36,7 +36,13 @@ pub(super) struct Frame {
 }
 
 impl Frame {
-    pub(super) fn draw(model: &Model, buffer: &mut Buffer, room: usize, title: &str, right: Span<'static>) -> Self {
+    pub(super) fn draw(
+        model: &Model,
+        buffer: &mut Buffer,
+        room: usize,
+        title: &str,
+        right: Span<'static>,
+    ) -> Self {
         let area = plan::dialog(model, room);
         clear_behind(buffer, area);
         let inner = usize::from(area.width.saturating_sub(2));
@@ -53,7 +59,8 @@ impl Frame {
             };
             text(buffer, area, row, Line::raw(line));
         }
-        let body = Rect::new(area.x + 2, area.y + 3, area.width.saturating_sub(4), area.height.saturating_sub(8));
+        let body =
+            Rect::new(area.x + 2, area.y + 3, area.width.saturating_sub(4), area.height.saturating_sub(8));
         let foot = Rect { y: (area.y + area.height).saturating_sub(4), height: 3, ..body };
         let head = Rect { y: area.y + 1, height: 1, ..body };
         let room = usize::from(head.width).saturating_sub(width(&right.content) + 1);
@@ -87,14 +94,25 @@ pub(super) fn deciding(model: &Model, deciding: &Deciding, buffer: &mut Buffer) 
     let lines = match (&deciding.step, &obstacle) {
         (Step::Sending, _) => vec![paint.span(Tone::Bold, "Sending ...").into()],
         (_, Some(obstacle)) => {
-            let hint = if deciding.subject.has_news() { "[Enter] See how it is now  [Esc] Back" } else { "[Esc] Back" };
-            let mut lines: Vec<Line<'static>> =
-                wrap(obstacle, columns).into_iter().take(2).map(|piece| paint.span(Tone::Alarm, piece).into()).collect();
+            let hint = if deciding.subject.has_news() {
+                "[Enter] See how it is now  [Esc] Back"
+            } else {
+                "[Esc] Back"
+            };
+            let mut lines: Vec<Line<'static>> = wrap(obstacle, columns)
+                .into_iter()
+                .take(2)
+                .map(|piece| paint.span(Tone::Alarm, piece).into())
+                .collect();
             lines.push(paint.span(Tone::Bold, hint).into());
             lines
         }
         (Step::Say { decision, words }, None) => {
-            vec![problem(paint, deciding.problem.as_deref(), columns), field(paint, label(*decision), words, columns), confirm(paint, *decision)]
+            vec![
+                problem(paint, deciding.problem.as_deref(), columns),
+                field(paint, label(*decision), words, columns),
+                confirm(paint, *decision),
+            ]
         }
         (Step::Ask, None) => {
             let status = match &deciding.problem {
@@ -121,20 +139,28 @@ pub(super) fn several(model: &Model, several: &Several, buffer: &mut Buffer) {
     let frame = Frame::draw(model, buffer, room, &title, right);
     frame.scroll(buffer, &several.text);
     for row in 0..several.text.visible().len() {
-        if let Some(head) = several.item_at(several.text.top + row).and_then(|item| several.head(item, model.now)) {
+        if let Some(head) =
+            several.item_at(several.text.top + row).and_then(|item| several.head(item, model.now))
+        {
             text(buffer, frame.body, u16::try_from(row).unwrap_or(u16::MAX), head);
         }
     }
     let columns = plan::dialog_width(model.columns);
     let note = model.note.as_ref().map(|note| note.text.as_str());
-    let answered = several.items.iter().any(|item| matches!(item.answer, Answer::Done(_) | Answer::Refused(_)));
+    let answered =
+        several.items.iter().any(|item| matches!(item.answer, Answer::Done(_) | Answer::Refused(_)));
     let lines = match &several.step {
         Step::Sending => vec![paint.span(Tone::Bold, "Sending ...").into()],
         Step::Say { decision, words } => {
-            vec![problem(paint, note, columns), field(paint, label(*decision), words, columns), confirm(paint, *decision)]
+            vec![
+                problem(paint, note, columns),
+                field(paint, label(*decision), words, columns),
+                confirm(paint, *decision),
+            ]
         }
         Step::Ask => {
-            let status = if note.is_some() { problem(paint, note, columns) } else { more_below(paint, &several.text) };
+            let status =
+                if note.is_some() { problem(paint, note, columns) } else { more_below(paint, &several.text) };
             let keys = if answered && chosen == 0 {
                 "Nothing more is chosen.   [Space] choose this one".to_owned()
             } else {

@@ -16,7 +16,8 @@ pub(super) fn draw(model: &Model, freezing: &Freezing, buffer: &mut Buffer) {
     let columns = plan::dialog_width(model.columns);
     let lines = listed(model, freezing, columns);
     let room = plan::dialog_room(model.rows, lines.len());
-    let frame = Frame::draw(model, buffer, room, "FREEZE: STOP AN AGENT, A TOOL OR EVERYTHING", Span::raw(""));
+    let frame =
+        Frame::draw(model, buffer, room, "FREEZE: STOP AN AGENT, A TOOL OR EVERYTHING", Span::raw(""));
     for (row, line) in lines.into_iter().take(room).enumerate() {
         text(buffer, frame.body, u16::try_from(row).unwrap_or(u16::MAX), line);
     }
@@ -52,7 +53,10 @@ fn listed(model: &Model, freezing: &Freezing, columns: usize) -> Vec<Line<'stati
     let paint = model.paint;
     let mut lines: Vec<Line<'static>> = Vec::new();
     let mut offer = |key: &str, words: String| {
-        let line = vec![paint.span(Tone::Bold, format!("[{key}] ")), Span::raw(cut(&words, columns.saturating_sub(4)))];
+        let line = vec![
+            paint.span(Tone::Bold, format!("[{key}] ")),
+            Span::raw(cut(&words, columns.saturating_sub(4))),
+        ];
         lines.push(line.into());
     };
     offer("E", "freeze everything".into());

@@ -51,7 +51,10 @@ fn empty(model: &Model, buffer: &mut Buffer, area: Rect) {
         &[
             (Tone::Bold, "Nothing is waiting.".into()),
             (Tone::Plain, String::new()),
-            (Tone::Plain, "When an agent asks for something that policy holds, it appears here by itself.".into()),
+            (
+                Tone::Plain,
+                "When an agent asks for something that policy holds, it appears here by itself.".into(),
+            ),
             (Tone::Faint, "t shows what happens, f stops an agent, a tool or everything.".into()),
         ]
     } else {
@@ -108,8 +111,11 @@ impl Columns {
         if self.tier > 0 {
             let approvals = Approvals::of(action);
             let tier = action.verdict.tier.as_str();
-            let tier =
-                if approvals.needed > 1 { format!("{tier:.6} {}/{}", approvals.given, approvals.needed) } else { tier.to_owned() };
+            let tier = if approvals.needed > 1 {
+                format!("{tier:.6} {}/{}", approvals.given, approvals.needed)
+            } else {
+                tier.to_owned()
+            };
             row.push(Span::raw(padded(&tier, self.tier) + " "));
         }
         row.push(Span::raw(cell(&action.agent, self.agent) + " "));

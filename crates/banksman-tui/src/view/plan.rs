@@ -74,9 +74,14 @@ mod tests {
 
     #[test]
     fn what_is_left_is_short() {
-        for (seconds, text) in
-            [(0, "0:00"), (59, "0:59"), (250, "4:10"), (3_600, "1 h 00"), (172_799, "47 h 59"), (172_800, "2 d")]
-        {
+        for (seconds, text) in [
+            (0, "0:00"),
+            (59, "0:59"),
+            (250, "4:10"),
+            (3_600, "1 h 00"),
+            (172_799, "47 h 59"),
+            (172_800, "2 d"),
+        ] {
             assert_eq!(left(Duration::from_secs(seconds)), text);
         }
     }

@@ -53,7 +53,8 @@ fn back_up(file: &Path, context: &Context) -> anyhow::Result<ExitCode> {
     let (total, began) = (size(&folder.database()), Instant::now());
     Progress::beside(|progress| progress.share(size(file), total, "writing"), || folder.back_up(file))?;
     // What cannot be read is no backup.
-    let found = Progress::beside(|progress| progress.elapsed(began, "reading it back"), || examine(file)).with_context(|| format!("{} is not sound", file.display()))?;
+    let found = Progress::beside(|progress| progress.elapsed(began, "reading it back"), || examine(file))
+        .with_context(|| format!("{} is not sound", file.display()))?;
     if context.globals.json {
         context.print_json(&serde_json::json!({
             "file": file, "actions": found.actions, "events": found.events, "schema": found.schema,

@@ -35,10 +35,16 @@ fn refuse_without_a_terminal(context: &Context) -> anyhow::Result<()> {
         return Err(stop(Exit::Usage, format!("watch is for people and prints no JSON: {instead}")));
     }
     if !std::io::stdin().is_terminal() || !std::io::stdout().is_terminal() {
-        return Err(stop(Exit::Usage, format!("watch needs a terminal to show things and read keys: {instead}")));
+        return Err(stop(
+            Exit::Usage,
+            format!("watch needs a terminal to show things and read keys: {instead}"),
+        ));
     }
     if std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb") {
-        return Err(stop(Exit::Usage, format!("this terminal (see TERM) cannot show a full screen: {instead}")));
+        return Err(stop(
+            Exit::Usage,
+            format!("this terminal (see TERM) cannot show a full screen: {instead}"),
+        ));
     }
     Ok(())
 }

@@ -228,7 +228,10 @@ fn several_are_decided_at_once_each_in_sight_and_each_with_its_answer() {
         seat.sees("Already denied by bob");
         seat.types("y");
         seat.sees("Nothing more is chosen.");
-        assert_eq!(mails.map(|mail| office.stands(&mail).status), [Status::Authorised, Status::Pending, Status::Denied]);
+        assert_eq!(
+            mails.map(|mail| office.stands(&mail).status),
+            [Status::Authorised, Status::Pending, Status::Denied]
+        );
         seat.types(ESCAPE);
         seat.sees("1 waiting");
     }

@@ -61,7 +61,8 @@ fn assert_frame_stands(seat: &Seat, name: &str) {
         assert_eq!(lines, if edges.0 == "│" { 0 } else { inside.len() }, "{}", place(number));
     }
     let rows = seat.rows();
-    let questions = rows.iter().filter(|row| row.trim_start_matches(['│', ' ']).starts_with("[Y] Approve")).count();
+    let questions =
+        rows.iter().filter(|row| row.trim_start_matches(['│', ' ']).starts_with("[Y] Approve")).count();
     assert!(questions <= 1, "{name}:\n{}", seat.screen());
 }
 
@@ -99,7 +100,9 @@ fn no_text_moves_the_cursor_colours_anything_or_forges_the_frame() {
         let text = body.to_string();
         let proposal = banksman_client::Proposal::new(&text);
         if office.agent.propose(&proposal).is_err() {
-            office.proposes(&json!({"tool": "send_email", "args": {"to": payload.text}, "description": payload.text}));
+            office.proposes(
+                &json!({"tool": "send_email", "args": {"to": payload.text}, "description": payload.text}),
+            );
         }
         names.push(payload.name);
     }

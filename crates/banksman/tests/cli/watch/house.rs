@@ -65,7 +65,10 @@ fn everything_can_be_frozen_and_let_go_again() {
         seat.sees("send_email");
         seat.types("f");
         let screen = seat.sees("Nothing is frozen.");
-        assert!(screen.contains("freeze the agent support-bot") && screen.contains("freeze the tool send_email"), "{screen}");
+        assert!(
+            screen.contains("freeze the agent support-bot") && screen.contains("freeze the tool send_email"),
+            "{screen}"
+        );
         seat.types("e");
         seat.types("it went wild");
         seat.types(ENTER);

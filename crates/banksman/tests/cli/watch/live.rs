@@ -61,7 +61,9 @@ fn a_version_that_changes_under_the_finger_is_not_decided_unseen() {
         version: refund.version,
         digest: refund.digest,
         reason: None,
-        args: Some(banksman_core::json::CanonicalJson::parse(br#"{"order_id":"78291","amount":9999}"#).unwrap()),
+        args: Some(
+            banksman_core::json::CanonicalJson::parse(br#"{"order_id":"78291","amount":9999}"#).unwrap(),
+        ),
         message: None,
         remember: None,
     };

@@ -2,6 +2,7 @@
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read, Write};
+use std::num::NonZeroU16;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -60,7 +61,10 @@ impl Seat {
         outer.stdin(terminal()).stdout(Stdio::from(terminal())).stderr(Stdio::from(terminal()));
         let child = outer.spawn().unwrap();
         let controller = File::from(controller);
-        let shown = Arc::new(Mutex::new(Shown { parser: vt100::Parser::new(rows, columns, 0), bytes: Vec::new() }));
+        let shown = Arc::new(Mutex::new(Shown {
+            parser: vt100::Parser::new(some(rows), some(columns), 0),
+            bytes: Vec::new(),
+        }));
         let (mut eyes, sees) = (controller.try_clone().unwrap(), Arc::clone(&shown));
         std::thread::spawn(move || {
             let mut bytes = [0; 65_536];
@@ -92,8 +96,8 @@ impl Seat {
             cell if cell.has_contents() => cell.contents().to_owned(),
             _ => " ".to_owned(),
         };
-        (0..rows)
-            .map(|row| (0..columns).filter_map(|column| screen.cell(row, column)).map(text).collect())
+        (0..rows.get())
+            .map(|row| (0..columns.get()).filter_map(|column| screen.cell(row, column)).map(text).collect())
             .collect()
     }
 
@@ -165,7 +169,7 @@ impl Seat {
     }
 
     pub(super) fn resizes(&self, columns: u16, rows: u16) {
-        self.shown.lock().unwrap().parser.screen_mut().set_size(rows, columns);
+        self.shown.lock().unwrap().parser.screen_mut().set_size(some(rows), some(columns));
         tcsetwinsize(&self.controller, window(columns, rows)).unwrap();
     }
 
@@ -193,6 +197,10 @@ pub(super) fn command(server: &Server, token: &str) -> Command {
     command.arg("watch").env("BANKSMAN_URL", server.url()).env("BANKSMAN_TOKEN", token);
     command.env("TERM", "xterm-256color").env_remove("NO_COLOR").env_remove("VISUAL").env_remove("EDITOR");
     command
+}
+
+fn some(count: u16) -> NonZeroU16 {
+    NonZeroU16::new(count).unwrap()
 }
 
 fn window(columns: u16, rows: u16) -> Winsize {

@@ -109,10 +109,12 @@ fn without_colours_nothing_is_coloured() {
         seat.sees("APPROVAL REQUIRED");
         let colours = seat.inspect(|screen| {
             let (rows, columns) = screen.size();
-            (0..rows)
-                .flat_map(|row| (0..columns).map(move |column| (row, column)))
+            (0..rows.get())
+                .flat_map(|row| (0..columns.get()).map(move |column| (row, column)))
                 .filter_map(|(row, column)| screen.cell(row, column))
-                .filter(|cell| cell.fgcolor() != vt100::Color::Default || cell.bgcolor() != vt100::Color::Default)
+                .filter(|cell| {
+                    cell.fgcolor() != vt100::Color::Default || cell.bgcolor() != vt100::Color::Default
+                })
                 .count()
         });
         assert_eq!(colours > 0, coloured, "{colours}");
@@ -139,7 +141,11 @@ fn without_a_terminal_it_says_what_to_use_instead() {
 #[test]
 fn without_a_server_or_a_token_it_says_so_in_a_line() {
     let mut lonely = program();
-    lonely.arg("watch").env("BANKSMAN_URL", "http://127.0.0.1:1").env("BANKSMAN_TOKEN", "t").env("TERM", "xterm");
+    lonely
+        .arg("watch")
+        .env("BANKSMAN_URL", "http://127.0.0.1:1")
+        .env("BANKSMAN_TOKEN", "t")
+        .env("TERM", "xterm");
     let mut seat = Seat::start(lonely, SMALL);
     seat.sees("cannot reach the server");
     assert_eq!(seat.ends(), Some(6));
