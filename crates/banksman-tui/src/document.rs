@@ -146,7 +146,7 @@ fn what_runs(sheet: &mut Sheet, action: &ActionView) {
 }
 
 fn value(sheet: &mut Sheet, row: &Row<'_>, found: &[Numbered<'_>]) {
-    let name = foreign(&row.path);
+    let name = &row.path;
     match row.value {
         Json::String(text) => {
             let here: Vec<Numbered<'_>> = found
@@ -155,17 +155,17 @@ fn value(sheet: &mut Sheet, row: &Row<'_>, found: &[Numbered<'_>]) {
                 .copied()
                 .collect();
             let is_short = here.iter().all(|found| found.finding.span.is_none())
-                && width(&name) + width(&foreign(text)) < 60
+                && width(&foreign(name)) + width(&foreign(text)) < 60
                 && !text.contains(['\n', '\t']);
             if is_short {
-                sheet.item(Tone::Plain, &format!("{name}:"), &format!("\"{text}\""));
+                sheet.entry(&format!("{name}: \"{text}\""));
             } else {
-                sheet.item(Tone::Plain, &format!("{name}:"), "");
+                sheet.entry(&format!("{name}:"));
                 sheet.marked(text, &stretches(text, &here));
             }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
-            sheet.item(Tone::Plain, &format!("{name}:"), CanonicalJson::of(row.value).as_str());
+            sheet.entry(&format!("{name}: {}", CanonicalJson::of(row.value).as_str()));
         }
     }
 }

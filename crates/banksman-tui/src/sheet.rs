@@ -12,7 +12,7 @@ use ratatui::text::{Line, Span};
 use crate::paint::{Paint, Tone, foreign};
 
 /// How wide the names of fields are.
-const NAME: usize = 13;
+const NAME: usize = 14;
 
 pub(crate) struct Sheet {
     paint: Paint,
@@ -74,6 +74,14 @@ impl Sheet {
         for (index, piece) in wrap(&foreign(text), room).into_iter().enumerate() {
             let sign = if index == 0 { sign.clone() } else { " ".repeat(width(&sign)) };
             self.lines.push(vec![Span::raw(sign), self.paint.span(tone, piece)].into());
+        }
+    }
+
+    /// A name and a value by anyone, with what does not fit further in.
+    pub(crate) fn entry(&mut self, text: &str) {
+        for (index, piece) in wrap(&foreign(text), self.width.saturating_sub(6)).into_iter().enumerate() {
+            let indent = if index == 0 { "  " } else { "      " };
+            self.lines.push(Line::raw(format!("{indent}{piece}")));
         }
     }
 

@@ -80,7 +80,7 @@ fn a_digest_of_something_else_is_never_decided() {
     let mut lie = sample::action();
     lie.args = sample::json(r#"{"amount":1}"#);
     let mut model = model(vec![lie], (80, 24));
-    for keys in ["ay", "d\r", "rwords\r", "e"] {
+    for keys in ["a", "d", "r", "e"] {
         assert!(sent(&press(&mut model, keys, later(5))).is_empty());
         assert!(screen(&model).contains("not that of what is shown"), "{keys}: {}", screen(&model));
     }

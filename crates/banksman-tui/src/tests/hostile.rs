@@ -8,8 +8,10 @@ use ratatui::buffer::Buffer;
 
 use super::flow::{cells, house, model, press};
 use super::sample::{self, NOW, later};
+use crate::document;
 use crate::message::{House, Message};
 use crate::model::Model;
+use crate::paint::Paint;
 use crate::tail::Entry;
 use crate::update::update;
 
@@ -114,15 +116,30 @@ fn check(buffer: &Buffer, place: &str) {
         }
         let drawn: Vec<&str> =
             row.iter().map(|cell| cell.symbol()).filter(|symbol| is_drawn(symbol)).collect();
-        let is_ours = match drawn.as_slice() {
+        // A rule behind a dialog looks out on both sides of it.
+        let rule = |symbol: &&&str| **symbol == "─";
+        let (before, behind) =
+            (drawn.iter().take_while(rule).count(), drawn.iter().rev().take_while(rule).count());
+        let drawn = drawn.get(before..drawn.len().saturating_sub(behind)).unwrap_or_default();
+        let is_ours = match drawn {
             [] | ["│", "│"] => true,
             [first, between @ .., last] => {
-                matches!((*first, *last), ("┌", "┐") | ("├", "┤") | ("└", "┘") | ("─", "─"))
+                matches!((*first, *last), ("┌", "┐") | ("├", "┤") | ("└", "┘"))
                     && between.iter().all(|symbol| *symbol == "─")
             }
             [_] => false,
         };
         assert!(is_ours, "{place}, row {number}: {drawn:?}");
+    }
+}
+
+/// What does not fit goes on in the next line: what is cut off is not seen, and what is not seen is not reviewed.
+fn assert_nothing_is_cut_off(text: &str, columns: usize) {
+    let action = hostile(text);
+    let paint = Paint { colours: true };
+    let pages = [document::page(&action, paint, columns), document::question(&action, paint, columns)];
+    for line in pages.iter().flatten() {
+        assert!(line.width() <= columns, "{:?}", line.to_string());
     }
 }
 
@@ -142,6 +159,7 @@ fn the_gallery_of_the_pages_does_no_harm_here_either() {
             for (name, model) in screens(&payload.text, size) {
                 check(&cells(&model), &format!("{} on {name} {size:?}", payload.name));
             }
+            assert_nothing_is_cut_off(&payload.text, usize::from(size.0));
         }
     }
 }
@@ -151,8 +169,11 @@ proptest! {
 
     #[test]
     fn no_text_at_all_does(text in "(\\PC|\\pC|[│└┘─█🬀\u{1b}\u{9b}\u{202e}\u{200b}\u{301}返👍\n\t\r]){0,60}", columns in 40_u16..140, rows in 12_u16..50) {
+        // No JSON text holds a NUL.
+        let text = text.replace('\0', "");
         for (name, model) in screens(&text, (columns, rows)) {
             check(&cells(&model), name);
         }
+        assert_nothing_is_cut_off(&text, usize::from(columns));
     }
 }

@@ -15,6 +15,9 @@ use crate::subject::Subject;
 pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     let now = model.now;
     let Some(Dialog::Deciding(deciding)) = &mut model.dialog else { return Vec::new() };
+    if deciding.step != Step::Sending && deciding.subject.obstacle(now).is_some() {
+        return only_look(model, key.code);
+    }
     match &mut deciding.step {
         // What is on its way cannot be taken back; who does not want to wait for the answer reads it below the list.
         Step::Sending => {
@@ -46,6 +49,33 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
     }
 }
 
+/// What is shown is no longer what would be decided: nothing but looking is left.
+fn only_look(model: &mut Model, code: KeyCode) -> Vec<Effect> {
+    let now = model.now;
+    let Some(Dialog::Deciding(deciding)) = &mut model.dialog else { return Vec::new() };
+    let page = deciding.text.page();
+    match code {
+        KeyCode::Up => deciding.text.scroll(-1),
+        KeyCode::Down => deciding.text.scroll(1),
+        KeyCode::PageUp => deciding.text.scroll(-page),
+        KeyCode::PageDown => deciding.text.scroll(page),
+        KeyCode::Esc => model.dialog = None,
+        KeyCode::Enter => {
+            if deciding.subject.catch_up() {
+                // As if it had just been opened: nobody has read this yet.
+                deciding.edit = None;
+                deciding.step = Step::Ask;
+                deciding.problem = None;
+                deciding.opened = now;
+                deciding.text.scroll(isize::MIN);
+                model.lay_out();
+            }
+        }
+        _ => {}
+    }
+    Vec::new()
+}
+
 fn answer(model: &mut Model, code: KeyCode) -> Vec<Effect> {
     let now = model.now;
     let Some(Dialog::Deciding(deciding)) = &mut model.dialog else { return Vec::new() };
@@ -58,13 +88,6 @@ fn answer(model: &mut Model, code: KeyCode) -> Vec<Effect> {
         KeyCode::Home => deciding.text.scroll(isize::MIN),
         KeyCode::End => deciding.text.scroll(isize::MAX),
         KeyCode::Esc | KeyCode::Char('q') => model.dialog = None,
-        KeyCode::Enter => {
-            if deciding.subject.catch_up() {
-                deciding.edit = None;
-                deciding.opened = now;
-                model.lay_out();
-            }
-        }
         KeyCode::Char('y' | 'Y' | 'w') => {
             if let Some(problem) = deciding.too_early(now) {
                 deciding.problem = Some(problem.into());

@@ -106,6 +106,8 @@ fn note_line(model: &Model) -> Line<'static> {
 /// The keys that matter here, as many as fit.
 fn keys_for(model: &Model) -> String {
     let keys: &[&str] = match &model.page {
+        // A dialog has its own keys.
+        _ if model.dialog.is_some() => &["Ctrl-C quit"],
         _ if model.inbox.is_typing => &["Enter keep", "Esc clear", "Ctrl-U empty", "Ctrl-W word back"],
         Page::Inbox => &[
             "? help",

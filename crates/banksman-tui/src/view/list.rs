@@ -81,7 +81,7 @@ struct Columns {
 
 impl Columns {
     fn for_width(width: u16) -> Self {
-        let tier = if width >= WIDE { 9 } else { 0 };
+        let tier = if width >= WIDE { 12 } else { 0 };
         let (agent, tool) = if width >= WIDE { (18, 24) } else { (13, 17) };
         let gaps = if tier > 0 { 6 } else { 5 };
         let args = usize::from(width).saturating_sub(2 + 7 + 8 + tier + agent + tool + gaps);
@@ -112,7 +112,7 @@ impl Columns {
             let approvals = Approvals::of(action);
             let tier = action.verdict.tier.as_str();
             let tier = if approvals.needed > 1 {
-                format!("{tier:.6} {}/{}", approvals.given, approvals.needed)
+                format!("{tier} {}/{}", approvals.given, approvals.needed)
             } else {
                 tier.to_owned()
             };

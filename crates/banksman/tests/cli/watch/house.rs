@@ -18,7 +18,7 @@ fn a_filter_narrows_the_list_and_says_so() {
     seat.sees_no_more("ada@");
     seat.types(ENTER);
     let screen = seat.sees("1 of 4 shown");
-    assert!(screen.contains("bea@example.com"), "{screen}");
+    assert!(screen.contains("bea@e"), "{screen}");
     seat.types("/");
     seat.types(" nothing");
     seat.sees("Nothing matches bea nothing");

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::Office;
+use super::hostile::assert_frame_stands;
 use super::seat::{CTRL_Z, ENTER, LARGE, SMALL, Seat, command};
 use crate::installation::{program, said};
 
@@ -80,15 +81,8 @@ fn every_size_shows_what_fits() {
     seat.sees("[Y] Approve");
     for (columns, rows) in [LARGE, (50, 14), (200, 60), (40, 12), SMALL] {
         seat.resizes(columns, rows);
-        let screen = seat.reads("[Y] Approve");
-        let drawn = seat.rows();
-        assert_eq!(drawn.len(), usize::from(rows));
-        let frame: Vec<&String> = drawn.iter().filter(|row| row.contains(['│', '├', '┌', '└'])).collect();
-        assert!(frame.len() >= 9, "{columns}x{rows}:\n{screen}");
-        for row in frame {
-            let inside = row.trim();
-            assert!(inside.ends_with(['│', '┤', '┐', '┘']), "{columns}x{rows}: {row:?}\n{screen}");
-        }
+        seat.reads("[Y] Approve");
+        assert_frame_stands(&seat, &format!("{columns}x{rows}"));
     }
     seat.resizes(30, 8);
     seat.sees("Too small");
