@@ -69,13 +69,12 @@ pub(super) fn assert_frame_stands(seat: &Seat, name: &str) {
 /// Only what we say ourselves: moves, colours, and the modes that are set at the start and at the end.
 fn assert_harmless(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
+    let allowed =
+        regex::Regex::new(r"^\x1b\[(\d*;?\d*H|[\d;]*m|\?1049[hl]|\?2004[hl]|\?25[hl]|\?2026[hl]|8[hl]|\d?J)")
+            .unwrap();
     let mut rest = text.as_ref();
     while let Some(at) = rest.find(|c: char| c.is_control() && !matches!(c, '\r' | '\n')) {
         let from = &rest[at..];
-        let allowed = regex::Regex::new(
-            r"^\x1b\[(\d*;?\d*H|[\d;]*m|\?1049[hl]|\?2004[hl]|\?25[hl]|\?2026[hl]|8[hl]|\d?J)",
-        )
-        .unwrap();
         let found = allowed.find(from).unwrap_or_else(|| {
             panic!("{:?} was written to the terminal", from.chars().take(40).collect::<String>())
         });
