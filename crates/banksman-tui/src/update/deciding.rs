@@ -60,16 +60,14 @@ fn only_look(model: &mut Model, code: KeyCode) -> Vec<Effect> {
         KeyCode::PageUp => deciding.text.scroll(-page),
         KeyCode::PageDown => deciding.text.scroll(page),
         KeyCode::Esc => model.dialog = None,
-        KeyCode::Enter => {
-            if deciding.subject.catch_up() {
-                // As if it had just been opened: nobody has read this yet.
-                deciding.edit = None;
-                deciding.step = Step::Ask;
-                deciding.problem = None;
-                deciding.opened = now;
-                deciding.text.scroll(isize::MIN);
-                model.lay_out();
-            }
+        KeyCode::Enter if deciding.subject.catch_up() => {
+            // As if it had just been opened: nobody has read this yet.
+            deciding.edit = None;
+            deciding.step = Step::Ask;
+            deciding.problem = None;
+            deciding.opened = now;
+            deciding.text.scroll(isize::MIN);
+            model.lay_out();
         }
         _ => {}
     }
