@@ -15,7 +15,7 @@ use std::process::ExitCode;
 const HELP: &str = "\
 cargo xtask CHORE
 
-  test                    run every test, installing or starting what they need
+  test [--long]           run every test, installing or starting what they need; --long waits for what takes minutes
   postgres COMMAND...     run a command beside a temporary PostgreSQL, such as `cargo nextest run -p banksman-store`
   browser [ARGUMENTS]     the review console in a real Chromium; pictures of every page are kept
   torture [OPTIONS]       break nodes, database and the lines between them under load, and check every answer
@@ -31,8 +31,15 @@ cargo xtask CHORE
       --rounds N          runs of each, of which the median counts (default 3)
       --binary PATH       measure this binary instead of building one
       --no-memory         leave out the measurement of memory per pending action
-  bench gateway [OPTIONS] MCP calls through the gateway, beside a direct connection and a proxy that only forwards
-      --calls N           calls per run and client count (default 20000; a tenth of it for one client)
+  bench console [OPTIONS] every page of the review console with many pending actions: server time and size
+      --database KIND     sqlite (default) or postgres
+      --pending N         how many actions are held (default 100000)
+      --loads N           of each page (default 40)
+      --binary PATH       measure this binary instead of building one
+  bench gateway [OPTIONS] MCP calls through the gateway, beside a direct connection, a proxy that only forwards, a hop on
+                          rmcp, and proxies from npm and PyPI
+      --calls N           calls per run and client count (default 20000; a tenth of it for one client and for others)
+      --no-peers          only ours
       --binary PATH       measure this binary instead of the one beside the benchmark
   bench hook [OPTIONS]    a coding agent's hook, a whole process, beside /bin/true and cat
       --runs N            of each, taking turns (default 200)
@@ -51,14 +58,6 @@ cargo xtask CHORE
   bench risk [--corpora DIR]
                           judge labelled cases: recall, false alarms, time (default ../shared/corpora)
 ";
-
-/// The gateway beside a direct connection and a bare proxy, all in one run.
-fn bench_gateway(rest: &[&str]) -> anyhow::Result<()> {
-    test::cargo(&["build", "--quiet", "--release", "--package", "banksman"])?;
-    let run =
-        ["run", "--quiet", "--release", "--package", "banksman-mcp", "--example", "bench_gateway", "--"];
-    test::cargo(&[&run, rest].concat())
-}
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -79,12 +78,13 @@ fn main() -> ExitCode {
         ["bench", "policy"] => {
             test::cargo(&["run", "--quiet", "--release", "--manifest-path", "bench/Cargo.toml"])
         }
-        ["bench", "gateway", rest @ ..] => bench_gateway(rest),
+        ["bench", "gateway", rest @ ..] => bench::gateway::run(rest),
         // A benchmark of a limit that was compiled without optimisation would flatter us.
         ["bench", ..] if cfg!(debug_assertions) => test::cargo(
             &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),
         ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
+        ["bench", "console", rest @ ..] => bench::console::run(rest),
         ["bench", "hook", rest @ ..] => bench::hook::run(rest),
         ["bench", "hold", rest @ ..] => bench::hold::run(rest),
         ["bench", "peers", rest @ ..] => bench::peers::run(rest),

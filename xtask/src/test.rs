@@ -8,25 +8,30 @@ use anyhow::bail;
 use crate::packages;
 use crate::postgres::{self, Cluster};
 
+/// Tests that wait for what takes minutes look for this.
+const LONG: &str = "BANKSMAN_LONG";
+
 /// Runs every test. Further words go to the test runner.
-pub(crate) fn run(more: &[&str]) -> anyhow::Result<()> {
+pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
+    let (more, long): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| **word != "--long");
     // One server for all tests; it ends when they have.
     let cluster = Cluster::start()?;
     let packages = packages::install().map(|folder| folder.display().to_string());
     let url = cluster.url();
     let mut variables = vec![(postgres::VARIABLE, url.as_str())];
     variables.extend(packages.as_deref().map(|folder| (packages::VARIABLE, folder)));
+    variables.extend(long.first().map(|_| (LONG, "1")));
     let test = |arguments: &[&str]| cargo_with(arguments, &variables);
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
         .output()
         .is_ok_and(|output| output.status.success());
     if nextest {
-        test(&[&["nextest", "run", "--workspace", "--no-fail-fast"], more].concat())?;
+        test(&[&["nextest", "run", "--workspace", "--no-fail-fast"], more.as_slice()].concat())?;
         // nextest does not run documentation tests.
         test(&["test", "--workspace", "--doc", "--quiet"])
     } else {
-        test(&[&["test", "--workspace"], more].concat())
+        test(&[&["test", "--workspace"], more.as_slice()].concat())
     }
 }
 

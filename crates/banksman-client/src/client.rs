@@ -5,14 +5,15 @@ use std::time::Duration;
 
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
-    DecisionRequest, DelegationBody, DelegationView, EventView, FallbackBody, FreezeBody, FreezeView,
-    GrantBody, GrantView, List, ModeBody, ModeView, OutcomeBody, Page, PolicyView, ResolutionsView,
+    DecisionRequest, DelegationBody, DelegationView, DeliveryView, EventView, FallbackBody, FreezeBody,
+    FreezeView, GrantBody, GrantView, JobView, List, ModeBody, ModeView, OutcomeBody, Page, PolicyView,
+    ResolutionsView, TestMessageBody, TestMessageView,
 };
 use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId};
 use serde::Serialize;
 
 use crate::transport::{Call, Transport};
-use crate::{ActionsQuery, AuditQuery, ClientError, Events, Proposal};
+use crate::{ActionsQuery, AuditQuery, ClientError, Events, PostQuery, Proposal};
 
 /// A client with one server and one credential.
 ///
@@ -239,6 +240,62 @@ impl Client {
     /// As [`Client::propose`].
     pub fn revoke_delegation(&self, id: DelegationId) -> Result<(), ClientError> {
         self.transport.perform(Call::delete(format!("/v1/delegations/{id}")))
+    }
+
+    /// Who was told of an action, oldest first.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn notifications_of(&self, id: ActionId) -> Result<List<DeliveryView>, ClientError> {
+        self.transport.fetch(Call::get(format!("/v1/actions/{id}/notifications")))
+    }
+
+    /// Messages to people, newest first.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn notifications(&self, query: &PostQuery) -> Result<List<DeliveryView>, ClientError> {
+        self.transport.fetch(Call::get("/v1/notifications").query(query.pairs()))
+    }
+
+    /// Has a failed message sent again.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn retry_notification(&self, id: i64) -> Result<DeliveryView, ClientError> {
+        self.transport.fetch(Call::post(format!("/v1/notifications/{id}/retry"), Vec::new()))
+    }
+
+    /// Sends a test message.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn test_channel(&self, test: &TestMessageBody) -> Result<TestMessageView, ClientError> {
+        self.post("/v1/notifications/test", test)
+    }
+
+    /// Calls of agents whose actions were resolved, newest first.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn jobs(&self, query: &PostQuery) -> Result<List<JobView>, ClientError> {
+        self.transport.fetch(Call::get("/v1/jobs").query(query.pairs()))
+    }
+
+    /// Has the agent's side called again.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn retry_job(&self, id: i64) -> Result<JobView, ClientError> {
+        self.transport.fetch(Call::post(format!("/v1/jobs/{id}/retry"), Vec::new()))
+    }
+
+    /// Gives a call of the agent's side up.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn drop_job(&self, id: i64) -> Result<JobView, ClientError> {
+        self.transport.fetch(Call::post(format!("/v1/jobs/{id}/drop"), Vec::new()))
     }
 
     /// The operating mode, and whether policy is enforced.

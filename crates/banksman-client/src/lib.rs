@@ -31,4 +31,4 @@ mod tests;
 pub use client::Client;
 pub use error::ClientError;
 pub use events::Events;
-pub use query::{ActionsQuery, AuditQuery, Proposal};
+pub use query::{ActionsQuery, AuditQuery, PostQuery, Proposal};

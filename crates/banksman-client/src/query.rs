@@ -39,6 +39,30 @@ pub struct ActionsQuery {
     pub limit: Option<u32>,
 }
 
+/// Which messages or jobs to list; what is left out does not restrict.
+#[derive(Debug, Clone, Default)]
+pub struct PostQuery {
+    /// Where they stand.
+    pub status: Option<String>,
+    /// By which channel; of messages only.
+    pub channel: Option<String>,
+    /// Only older than this one.
+    pub before: Option<i64>,
+    /// How many at most.
+    pub limit: Option<u32>,
+}
+
+impl PostQuery {
+    pub(crate) fn pairs(&self) -> Pairs {
+        let mut pairs = Pairs::new();
+        add(&mut pairs, "status", self.status.as_ref());
+        add(&mut pairs, "channel", self.channel.as_ref());
+        add(&mut pairs, "before", self.before);
+        add(&mut pairs, "limit", self.limit);
+        pairs
+    }
+}
+
 /// Which audit events to list; what is left out does not restrict.
 #[derive(Debug, Clone, Default)]
 #[expect(missing_docs, reason = "each field restricts the list to what it names")]

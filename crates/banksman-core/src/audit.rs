@@ -6,9 +6,9 @@
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, Digest,
-    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PrincipalKind, Risk, Status, Tier, Timestamp,
-    TokenId, Verdict,
+    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, DeliveryStatus,
+    Digest, EscalationStep, Freeze, FreezeId, Grant, GrantId, JobStatus, Mode, PrincipalKind, Purpose, Risk,
+    Status, Tier, Timestamp, TokenId, Verdict,
 };
 
 /// The version of the format that this code writes.
@@ -27,6 +27,9 @@ pub struct Event {
     /// Which action it is about, as that action stood afterwards.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<ActionRef>,
+    /// By which channel it came in, if it did not come by the API or the console.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub via: Option<String>,
     /// What happened.
     #[serde(flatten)]
     pub fact: Fact,
@@ -177,6 +180,51 @@ pub enum Fact {
         digest: Digest,
         source: String,
     },
+    InboundRefused {
+        why: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        event: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        who: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        about: Option<ActionId>,
+        #[serde(default, skip_serializing_if = "is_zero")]
+        unrecorded: u64,
+    },
+    Notified {
+        about: ActionId,
+        delivery: i64,
+        purpose: Purpose,
+        channel: String,
+        recipient: String,
+        outcome: DeliveryStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    NotificationRetried {
+        about: ActionId,
+        delivery: i64,
+    },
+    Resumed {
+        about: ActionId,
+        job: i64,
+        outcome: JobStatus,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    JobRetried {
+        about: ActionId,
+        job: i64,
+    },
+    JobDropped {
+        about: ActionId,
+        job: i64,
+    },
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl Fact {
@@ -206,6 +254,12 @@ impl Fact {
             Self::TokenIssued { .. } => "token_issued",
             Self::TokenRevoked { .. } => "token_revoked",
             Self::PolicyLoaded { .. } => "policy_loaded",
+            Self::InboundRefused { .. } => "inbound_refused",
+            Self::Notified { .. } => "notified",
+            Self::NotificationRetried { .. } => "notification_retried",
+            Self::Resumed { .. } => "resumed",
+            Self::JobRetried { .. } => "job_retried",
+            Self::JobDropped { .. } => "job_dropped",
         }
     }
 
@@ -234,7 +288,13 @@ impl Fact {
             | Self::ModeChanged { .. }
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
-            | Self::PolicyLoaded { .. } => None,
+            | Self::PolicyLoaded { .. }
+            | Self::InboundRefused { .. }
+            | Self::Notified { .. }
+            | Self::NotificationRetried { .. }
+            | Self::Resumed { .. }
+            | Self::JobRetried { .. }
+            | Self::JobDropped { .. } => None,
         }
     }
 }
@@ -243,13 +303,20 @@ impl Event {
     /// Something that happened to an action, as it stands now.
     #[must_use]
     pub fn about(case: &Case, at: Timestamp, actor: Actor, fact: Fact) -> Self {
-        Self { v: FORMAT, at, actor, action: Some(case.into()), fact }
+        Self { v: FORMAT, at, actor, action: Some(case.into()), via: None, fact }
     }
 
     /// Something that happened to the house.
     #[must_use]
     pub fn general(at: Timestamp, actor: Actor, fact: Fact) -> Self {
-        Self { v: FORMAT, at, actor, action: None, fact }
+        Self { v: FORMAT, at, actor, action: None, via: None, fact }
+    }
+
+    /// The same, said to have come in by a channel.
+    #[must_use]
+    pub fn by_way_of(mut self, channel: &str) -> Self {
+        self.via = Some(channel.to_owned());
+        self
     }
 
     /// The bytes that are stored, and later hashed.
@@ -298,7 +365,13 @@ impl Event {
             | Fact::ModeChanged { .. }
             | Fact::TokenIssued { .. }
             | Fact::TokenRevoked { .. }
-            | Fact::PolicyLoaded { .. } => false,
+            | Fact::PolicyLoaded { .. }
+            | Fact::InboundRefused { .. }
+            | Fact::Notified { .. }
+            | Fact::NotificationRetried { .. }
+            | Fact::Resumed { .. }
+            | Fact::JobRetried { .. }
+            | Fact::JobDropped { .. } => false,
         }
     }
 }

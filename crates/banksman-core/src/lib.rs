@@ -33,13 +33,15 @@ mod lifecycle;
 mod refusal;
 
 mod batch;
+mod post;
 
 pub mod audit;
 pub mod redact;
+pub mod statistics;
 pub mod visible;
 pub mod wire;
 
-pub use action::{Action, ActionError, Annotations, Estimate, Kind, Severity};
+pub use action::{Action, ActionError, Annotations, Estimate, Kind, Resume, Severity};
 pub use assessment::{Assessment, Finding, Span, Triage};
 pub use batch::batch_digest;
 pub use case::{Authority, Case, Claim, Decision, Review, State, Status, Submission};
@@ -54,6 +56,7 @@ pub use lifecycle::{
     Ballot, ClaimRequest, Command, Edit, Effect, Moment, Notice, Opening, Outcome, Transition, open, step,
 };
 pub use mode::{IllegalModeChangeError, Mode};
+pub use post::{DeliveryStatus, JobStatus, Purpose};
 pub use principal::{Actor, Principal, PrincipalKind};
 pub use quorum::Quorum;
 pub use refusal::Refusal;

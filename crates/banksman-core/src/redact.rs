@@ -40,8 +40,13 @@ impl ActionView {
     /// The action as this caller gets to see it: agents whole, because they run it, and people redacted.
     #[must_use]
     pub fn seen_by(viewer: &Principal, case: &Case) -> Self {
-        let view = Self::from(case);
-        if viewer.kind.decides() { view.redacted() } else { view }
+        if viewer.kind.decides() { Self::for_people(case) } else { Self::from(case) }
+    }
+
+    /// The action as people get to see it.
+    #[must_use]
+    pub fn for_people(case: &Case) -> Self {
+        Self::from(case).redacted()
     }
 
     fn redacted(mut self) -> Self {
@@ -66,12 +71,8 @@ impl Submission {
         if self.verdict.redact.is_empty() {
             return self;
         }
-        let mut hidden = Vec::new();
-        if let Ok(args) = self.action.args.to_json() {
-            blacken(args, &split(&self.verdict.redact), &mut hidden);
-        }
-        hidden.retain(|text| !text.is_empty());
-        let tells = |text: &str| hidden.iter().any(|secret| text.contains(secret.as_str()));
+        let hidden = Hidden::of(&self.action.args, &self.verdict.redact);
+        let tells = |text: &str| hidden.is_told_by(text);
         self.assessment.resources.retain(|resource| !tells(resource));
         self.assessment.recommendations.retain(|advice| !tells(advice));
         if let Some(triage) = &mut self.assessment.triage
@@ -80,6 +81,31 @@ impl Submission {
             triage.rationale = Some(REDACTED.into());
         }
         self
+    }
+}
+
+/// The texts that people do not get to see, to find them where they are said again.
+#[derive(Debug, Clone, Default)]
+pub struct Hidden(Vec<String>);
+
+impl Hidden {
+    /// What the paths lead to in these arguments.
+    #[must_use]
+    pub fn of(args: &CanonicalJson, paths: &[String]) -> Self {
+        let mut texts = Vec::new();
+        if !paths.is_empty()
+            && let Ok(args) = args.to_json()
+        {
+            blacken(args, &split(paths), &mut texts);
+        }
+        texts.retain(|text| !text.is_empty());
+        Self(texts)
+    }
+
+    /// Whether a text says any of it.
+    #[must_use]
+    pub fn is_told_by(&self, text: &str) -> bool {
+        self.0.iter().any(|secret| text.contains(secret.as_str()))
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod line;
 mod pretty;
+mod text;
 
 use std::fmt::{self, Write as _};
 
@@ -13,6 +14,7 @@ use unicode_width::UnicodeWidthChar;
 
 pub use line::{Speller, Unframed, Visible, cut, width, wrap};
 pub use pretty::{one_line, pretty};
+pub use text::brief;
 
 /// A JSON text with the same meaning, in which what hides or acts is spelled `\uXXXX`.
 ///

@@ -54,6 +54,8 @@ impl Scope {
             | Conflict::TooLate(_)
             | Conflict::Joinable(_)
             | Conflict::MetersMoved
+            | Conflict::ReadOn
+            | Conflict::EventSeen
             | Conflict::IdempotencyKeyUsed { .. } => None,
         }
     }

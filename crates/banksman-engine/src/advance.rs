@@ -45,6 +45,14 @@ impl Plan {
     pub(crate) fn in_time(self, scene: &Scene<'_>) -> Self {
         Self { before: scene.case.state.ends_at(), ..self }
     }
+
+    /// The same, said to have come in by a channel, if it did.
+    pub(crate) fn by_way_of(mut self, channel: Option<&str>) -> Self {
+        if let Some(channel) = channel {
+            self.transition.event = self.transition.event.by_way_of(channel);
+        }
+        self
+    }
 }
 
 /// Whether a change of freezes, grants or credentials since the verb began makes it start again.
@@ -147,6 +155,8 @@ impl Engine {
                 }
                 Err(CommitError::Conflict(
                     Conflict::CaseMoved(_)
+                    | Conflict::ReadOn
+                    | Conflict::EventSeen
                     | Conflict::IdempotencyKeyUsed { .. }
                     | Conflict::TooManyPending
                     | Conflict::TooManyPendingForAgent,

@@ -7,7 +7,7 @@
 use banksman_core::meter::{Charge, Reading};
 use banksman_core::redact::redacted;
 use banksman_core::{Action, ActionId, Assessment, Case, Submission, Timestamp};
-use banksman_policy::{Facts, Metering, Windows};
+use banksman_policy::{Facts, Judgement, Metering, Windows};
 use banksman_store::Control;
 
 use crate::triage::TriageQuestion;
@@ -22,6 +22,17 @@ pub(crate) struct Tab {
 
 /// What an action adds to meters, before it has an id.
 pub(crate) struct Metered(Metering);
+
+/// What policy would say of an action.
+#[derive(Debug)]
+pub struct Explained {
+    /// How risky it looks.
+    pub assessment: Assessment,
+    /// What it demands, and everything that had a say.
+    pub judgement: Judgement,
+    /// Whether a freeze would stop it all the same.
+    pub frozen: bool,
+}
 
 /// What the engine knows around an action.
 pub(crate) struct Surroundings<'a> {
@@ -113,6 +124,23 @@ impl Engine {
         }
         let submission = Submission { digest: action.digest(), action, assessment, verdict };
         Ok((submission.discreet(), Metered(now.metering)))
+    }
+
+    /// What policy would say of an action if this agent proposed it now, and why. Nothing is proposed, nobody outside is
+    /// asked, and nothing is counted.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn explain(&self, agent: &str, action: &Action) -> Result<Explained, EngineError> {
+        let judge = self.judge.load_full();
+        let control = self.control.load_full();
+        let around = Surroundings { agent, control: &control, now: self.clock.now(), itself: None };
+        let assessment = judge.assess(action);
+        let facts = around.facts(&action.tool);
+        let mut tab = Tab::default();
+        let view = self.view(&**judge, action, &assessment, None, facts, &mut tab).await?;
+        let judgement = judge.explain(action, &assessment, &view.facts());
+        Ok(Explained { assessment, judgement, frozen: facts.frozen })
     }
 
     /// Reads the meters that it takes to judge an action under these facts.

@@ -24,6 +24,17 @@ impl Engine {
         id: ActionId,
         request: DecisionRequest,
     ) -> Result<Arc<Case>, EngineError> {
+        self.decide_via(None, reviewer, id, request).await
+    }
+
+    /// The same, by a channel that the audit log names.
+    pub(crate) async fn decide_via(
+        &self,
+        channel: Option<&str>,
+        reviewer: &Principal,
+        id: ActionId,
+        request: DecisionRequest,
+    ) -> Result<Arc<Case>, EngineError> {
         let DecisionRequest { decision, version, digest, reason, args, message, remember } = request;
         if args.is_some() && decision != Decision::Modify {
             return Err(EngineError::Invalid("args go only with the decision modify".into()));
@@ -42,11 +53,11 @@ impl Engine {
             remember: remember.is_some(),
         };
         if decision == Decision::Modify {
-            return self.edit(reviewer, id, &ballot, args.as_ref()).await;
+            return self.edit(channel, reviewer, id, &ballot, args.as_ref()).await;
         }
         self.advance(id, Some(reviewer), House::Guarded, |scene| {
             let ballot = Ballot { lent: self.lent_to(&reviewer.name, scene), ..ballot.clone() };
-            plan_decision(scene, ballot, remember.as_ref())
+            plan_decision(scene, ballot, remember.as_ref()).map(|plan| plan.by_way_of(channel))
         })
         .await
     }

@@ -1,10 +1,9 @@
-//! The dispatcher: takes notices from the outbox to whoever tells people.
+//! The dispatcher: hands notices to whoever plans what people are sent because of them.
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use banksman_core::Case;
-use banksman_store::{Commit, StoredNotice};
+use banksman_store::{Commit, NewDelivery, Post, StoredNotice};
 use tokio::sync::Notify;
 
 use crate::{Engine, EngineError};
@@ -16,17 +15,24 @@ const GATHER: Duration = Duration::from_millis(250);
 
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// How long telling may take before another node tells of the same.
+/// How long planning may take before another node plans the same.
 const LEASE: Duration = Duration::from_secs(30);
 
 /// How often to look for what another node has left behind.
 const LOOK: Duration = Duration::from_secs(15);
 
-/// Tells people. Channels implement it.
+/// Knows whom to tell, and how.
+#[async_trait::async_trait]
 pub trait NoticeSink: Send + Sync + 'static {
-    /// Tells of these notices, each with its action as it stands now, and of how many `more` there are. All are
-    /// settled afterwards.
-    fn tell(&self, notices: &[(StoredNotice, Arc<Case>)], more: usize);
+    /// The messages that these notices make. They are stored in the transaction that settles the notices; if that
+    /// fails, it is asked again, and whatever it gives the same id stays one message.
+    ///
+    /// # Errors
+    /// If it cannot be said now. The notices stay where they are.
+    async fn plan(&self, engine: &Engine, notices: &[StoredNotice]) -> Result<Vec<NewDelivery>, EngineError>;
+
+    /// What it planned is stored now.
+    fn planned(&self) {}
 }
 
 /// Tells whoever watches the server's log.
@@ -36,9 +42,11 @@ pub struct LogSink;
 /// Beyond this many at once, a line for each helps nobody.
 const TOLD_IN_FULL: usize = 5;
 
+#[async_trait::async_trait]
 impl NoticeSink for LogSink {
-    fn tell(&self, notices: &[(StoredNotice, Arc<Case>)], more: usize) {
-        for (notice, case) in notices {
+    async fn plan(&self, engine: &Engine, notices: &[StoredNotice]) -> Result<Vec<NewDelivery>, EngineError> {
+        for notice in notices.iter().take(TOLD_IN_FULL) {
+            let case = engine.case(notice.action).await?;
             tracing::info!(
                 notice = notice.notice,
                 action = %case.id,
@@ -50,9 +58,11 @@ impl NoticeSink for LogSink {
                 "for people's attention"
             );
         }
+        let more = notices.len().saturating_sub(TOLD_IN_FULL);
         if more > 0 {
             tracing::info!(more, "and more: `banksman pending` lists them");
         }
+        Ok(Vec::new())
     }
 }
 
@@ -85,22 +95,21 @@ impl Engine {
         }
     }
 
-    /// Tells of what is in the outbox, and settles it.
-    async fn dispatch_once(&self, sink: &dyn NoticeSink) -> Result<usize, EngineError> {
+    /// Has what is in the outbox planned, and settles it. Says how many notices that were.
+    ///
+    /// # Errors
+    /// If the plan cannot be made or stored. Then nothing is settled.
+    pub async fn dispatch_once(&self, sink: &dyn NoticeSink) -> Result<usize, EngineError> {
         let notices = self.store.take_notices(AT_A_TIME, LEASE).await?;
         if notices.is_empty() {
             return Ok(0);
         }
-        let settled_notices: Vec<i64> = notices.iter().map(|notice| notice.id).collect();
-        let count = notices.len();
-        let mut told = Vec::with_capacity(TOLD_IN_FULL);
-        for notice in notices.into_iter().take(TOLD_IN_FULL) {
-            let case = self.recall(notice.action).await?;
-            told.push((notice, case));
-        }
-        sink.tell(&told, count - told.len());
-        let commit = Commit { settled_notices, ..Commit::default() };
+        let deliveries = sink.plan(self, &notices).await?;
+        let post = (!deliveries.is_empty()).then(|| Box::new(Post { deliveries, ..Post::default() }));
+        let settled_notices = notices.iter().map(|notice| notice.id).collect();
+        let commit = Commit { settled_notices, post, ..Commit::default() };
         self.store.commit(commit).await.map_err(EngineError::unguarded)?;
-        Ok(count)
+        sink.planned();
+        Ok(notices.len())
     }
 }

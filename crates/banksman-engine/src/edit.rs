@@ -12,7 +12,7 @@ use banksman_core::{Action, ActionId, Ballot, Case, Command, Edit, Principal, Su
 
 use crate::advance::{House, Plan, Scene, TRIES};
 use crate::consider::{Surroundings, Tab};
-use crate::propose::check_args;
+use crate::schema::check_args;
 use crate::{Engine, EngineError};
 
 /// A new version that was judged, and what it was judged by.
@@ -28,6 +28,7 @@ struct Draft {
 impl Engine {
     pub(crate) async fn edit(
         &self,
+        channel: Option<&str>,
         reviewer: &Principal,
         id: ActionId,
         ballot: &Ballot,
@@ -39,6 +40,7 @@ impl Engine {
                 .advance(id, Some(reviewer), House::Guarded, |scene| {
                     let lent = self.lent_to(&reviewer.name, scene);
                     plan(scene, &Ballot { lent, ..ballot.clone() }, &mut draft)
+                        .map(|plan| plan.by_way_of(channel))
                 })
                 .await;
             match edited {

@@ -14,11 +14,11 @@ const LATER: Duration = Duration::from_secs(1);
 impl Engine {
     pub(crate) async fn follow(&self, mut news: mpsc::Receiver<News>) {
         while let Some(news) = news.recv().await {
-            self.hear(&news).await;
+            self.take_in(&news).await;
         }
     }
 
-    async fn hear(&self, news: &News) {
+    async fn take_in(&self, news: &News) {
         // Forget before the sequence rises: whoever reads between the two does not keep what it read (see fetch).
         for of in &news.of {
             if let NewsOf::Action { id, .. } = of {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use banksman_core::{Digest, Timestamp};
+use banksman_core::{Digest, Risk, Timestamp};
 
 use crate::Engine;
 
@@ -32,6 +32,41 @@ pub struct RefusedPolicy {
     pub problem: String,
 }
 
+/// A policy for people to read.
+#[derive(Debug, Clone, Default)]
+pub struct PolicyText {
+    /// Its rules, in their order.
+    pub rules: Vec<RuleText>,
+    /// What reading an action looks for, by the built-in rules and those of the policy.
+    pub looked_for: Vec<LookedFor>,
+}
+
+/// A rule as it is written.
+#[derive(Debug, Clone)]
+pub struct RuleText {
+    /// Its name, as verdicts name it.
+    pub id: String,
+    /// Where it is: file, line, column.
+    pub place: String,
+    /// Its lines.
+    pub text: String,
+    /// What is odd about it.
+    pub remark: Option<String>,
+}
+
+/// Something that reading an action looks for.
+#[derive(Debug, Clone)]
+pub struct LookedFor {
+    /// Its name, as findings name it.
+    pub id: String,
+    /// How bad it is.
+    pub level: Risk,
+    /// Why.
+    pub reason: String,
+    /// What would be safer.
+    pub advice: Option<String>,
+}
+
 impl PolicyInForce {
     pub(crate) fn first(digest: Digest, at: Timestamp) -> Self {
         Self { digest, source: String::new(), loaded_at: at, loads: 0, refusals: 0, refused: None }
@@ -43,6 +78,30 @@ impl Engine {
     #[must_use]
     pub fn policy_in_force(&self) -> Arc<PolicyInForce> {
         self.in_force.load_full()
+    }
+
+    /// What is in force, for people to read: its rules, what is odd about them, and what reading an action looks for.
+    #[must_use]
+    pub fn policy_text(&self) -> PolicyText {
+        let judge = self.judge.load();
+        let Some(policy) = judge.policy() else { return PolicyText::default() };
+        let remarks = policy.remarks();
+        let remark =
+            |id: &str| remarks.iter().find(|remark| remark.rule == id).map(|remark| remark.problem.clone());
+        let rules = policy.listing().iter().map(|rule| RuleText {
+            id: rule.id.clone(),
+            place: rule.place.to_string(),
+            text: rule.text.clone(),
+            remark: remark(&rule.id),
+        });
+        let catalogue = policy.assessor().shared_catalogue();
+        let looked_for = catalogue.rules().iter().map(|rule| LookedFor {
+            id: rule.id.clone(),
+            level: rule.level,
+            reason: rule.reason.clone(),
+            advice: rule.advice.clone(),
+        });
+        PolicyText { rules: rules.collect(), looked_for: looked_for.collect() }
     }
 
     /// Remembers that a changed policy could not be used, for people to see. What is in force stays in force.

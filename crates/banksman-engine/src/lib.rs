@@ -22,10 +22,14 @@ mod consider;
 mod propose;
 mod propose_batch;
 mod read;
+mod schema;
+mod statistics;
+mod tally;
 mod triage;
 mod wait;
 
 mod advance;
+mod attend;
 mod decide;
 mod decide_batch;
 mod edit;
@@ -41,22 +45,30 @@ mod modes;
 mod regression;
 mod resolutions;
 
+mod post;
+mod resume;
+
 mod dispatcher;
 mod follower;
 mod timekeeper;
 
 pub use admission::QueueLimits;
+pub use attend::Desk;
 pub use claim::Claimed;
 pub use clock::{Clock, SteadyClock, SystemClock};
+pub use consider::Explained;
 pub use credentials::{IssuedToken, NewToken};
 pub use decide_batch::ItemAnswer;
 pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
-pub use in_force::{PolicyInForce, RefusedPolicy};
+pub use in_force::{LookedFor, PolicyInForce, PolicyText, RefusedPolicy, RuleText};
 pub use policy::Judge;
+pub use post::Person;
 pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;
 pub use resolutions::Resolutions;
+pub use resume::ResumeTarget;
 pub use signer::Signer;
+pub use statistics::Counts;
 pub use triage::{Evaluator, TriageQuestion};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::meter::Charge;
 use banksman_core::{Action, ActionId, Assessment, Digest, Verdict};
-use banksman_policy::{Facts, HousePolicy, Metering, Policy, TriagePlan};
+use banksman_policy::{Facts, HousePolicy, Judgement, Leg, Metering, Policy, TriagePlan};
 
 /// Assesses and judges actions. Values in, values out.
 ///
@@ -43,6 +43,18 @@ pub trait Judge: Send + Sync + 'static {
         None
     }
 
+    /// Whom to tell of an action with this verdict. `None`: whoever can answer, however they like to be told.
+    fn legs(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<Vec<Leg>> {
+        let _ = (action, assessment, facts, verdict);
+        None
+    }
+
     /// What the action adds to meters by having failed.
     fn failure(
         &self,
@@ -53,6 +65,17 @@ pub trait Judge: Send + Sync + 'static {
     ) -> Vec<Charge> {
         let _ = (action, assessment, facts, id);
         Vec::new()
+    }
+
+    /// What it demands, and everything that had a say in it.
+    fn explain(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
+        let verdict = self.judge(action, assessment, facts);
+        Judgement { verdict, reasons: Vec::new(), set_aside: Vec::new() }
+    }
+
+    /// The policy itself, if one is asked, for people to read.
+    fn policy(&self) -> Option<&Policy> {
+        None
     }
 }
 
@@ -88,6 +111,16 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
         self.as_ref().triage(action, assessment, facts, verdict)
     }
 
+    fn legs(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<Vec<Leg>> {
+        self.as_ref().legs(action, assessment, facts, verdict)
+    }
+
     fn failure(
         &self,
         action: &Action,
@@ -96,6 +129,14 @@ impl<J: Judge + ?Sized> Judge for Arc<J> {
         id: ActionId,
     ) -> Vec<Charge> {
         self.as_ref().failure(action, assessment, facts, id)
+    }
+
+    fn explain(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
+        self.as_ref().explain(action, assessment, facts)
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        self.as_ref().policy()
     }
 }
 
@@ -130,6 +171,16 @@ impl Judge for Policy {
         Policy::triage(self, action, assessment, facts, verdict)
     }
 
+    fn legs(
+        &self,
+        action: &Action,
+        assessment: &Assessment,
+        facts: &Facts<'_>,
+        verdict: &Verdict,
+    ) -> Option<Vec<Leg>> {
+        Policy::legs(self, action, assessment, facts, verdict)
+    }
+
     fn failure(
         &self,
         action: &Action,
@@ -138,5 +189,13 @@ impl Judge for Policy {
         id: ActionId,
     ) -> Vec<Charge> {
         Policy::failure(self, action, assessment, facts, id)
+    }
+
+    fn explain(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
+        Policy::judge(self, action, assessment, facts)
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        Some(self)
     }
 }

@@ -14,6 +14,7 @@ use crate::admission::Scope;
 use crate::advance::{FreezeOf, notices};
 use crate::consider::{Surroundings, Tab};
 use crate::grants::spent_grant;
+use crate::schema::check_args;
 use crate::{Engine, EngineError, ids};
 
 /// A proposal as it came in.
@@ -78,6 +79,7 @@ impl Engine {
     /// If there is no room in time, the key was used for something else, or nothing can be recorded.
     pub async fn propose(&self, agent: &Principal, request: ProposeRequest) -> Result<Proposed, EngineError> {
         let ProposeRequest { mut action, idempotency, patience, floor, schema_if_held, claims } = request;
+        self.check_resume(&action)?;
         let schema_error = check_args(&action);
         if let Some(problem) = schema_error {
             return Err(EngineError::InvalidArgs(problem));
@@ -235,6 +237,8 @@ impl Engine {
             Conflict::CaseMoved(_)
             | Conflict::TooLate(_)
             | Conflict::MetersMoved
+            | Conflict::ReadOn
+            | Conflict::EventSeen
             | Conflict::TooManyPendingForAgent
             | Conflict::TooManyPending => {
                 Err(EngineError::Internal(format!("a new action {} cannot meet {conflict:?} here", case.id)))
@@ -290,27 +294,4 @@ fn idempotency_row(
     at: Timestamp,
 ) -> IdempotencyKey {
     IdempotencyKey { agent: agent.name.clone(), key: key.to_owned(), request, action, at }
-}
-
-/// Checks the arguments against the schema that the action itself brings; `Some` is what is wrong.
-pub(crate) fn check_args(action: &Action) -> Option<String> {
-    let schema = action.args_schema.as_ref()?;
-    let (Ok(schema), Ok(args)) = (
-        serde_json::from_str::<serde_json::Value>(schema.as_str()),
-        serde_json::from_str::<serde_json::Value>(action.args.as_str()),
-    ) else {
-        return Some("the schema or the arguments hold a number that cannot be checked".into());
-    };
-    match jsonschema::validator_for(&schema) {
-        Ok(validator) => {
-            let mut problems = validator.iter_errors(&args);
-            let first = problems.next()?;
-            let more = problems.count();
-            let place = first.instance_path().to_string();
-            let place = if place.is_empty() { "the arguments".to_owned() } else { place };
-            let rest = if more > 0 { format!(" (and {more} more)") } else { String::new() };
-            Some(format!("{place}: {first}{rest}"))
-        }
-        Err(error) => Some(format!("the schema itself is not valid: {error}")),
-    }
 }

@@ -11,7 +11,8 @@ use crate::admission::Scope;
 use crate::advance::notices;
 use crate::consider::Tab;
 use crate::grants::spent_grant;
-use crate::propose::{OpeningScene, check_args};
+use crate::propose::OpeningScene;
+use crate::schema::check_args;
 use crate::{Engine, EngineError, ids};
 
 /// More than this many would not be reviewed but waved through.
@@ -44,6 +45,7 @@ impl Engine {
             if let Some(problem) = check_args(action) {
                 return Err(EngineError::InvalidArgs(format!("item {position}: {problem}")));
             }
+            self.check_resume(action)?;
             if !seen.insert(action.digest()) {
                 return Err(EngineError::Invalid(format!(
                     "item {position} is there twice: one decision cannot be two"
@@ -125,6 +127,8 @@ impl Engine {
                 Conflict::CaseMoved(_)
                 | Conflict::TooLate(_)
                 | Conflict::MetersMoved
+                | Conflict::ReadOn
+                | Conflict::EventSeen
                 | Conflict::IdempotencyKeyUsed { .. }
                 | Conflict::TooManyPending
                 | Conflict::TooManyPendingForAgent => {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use banksman_core::{ActionId, Case, Principal};
+use banksman_core::{ActionId, Case, Principal, Submission};
 use banksman_store::{CaseQuery, EventQuery, StoredEvent};
 
 use crate::{Engine, EngineError};
@@ -26,6 +26,14 @@ impl Engine {
         Ok(self.store.cases(query).await?)
     }
 
+    /// Of what is pending: the action so many places further in a list.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, EngineError> {
+        Ok(self.store.place(query, steps).await?)
+    }
+
     /// A page of the audit log.
     ///
     /// # Errors
@@ -34,12 +42,18 @@ impl Engine {
         Ok(self.store.events(query).await?)
     }
 
-    /// How many actions wait for people.
+    /// What would have run by an earlier version of an action, for someone who may see the action.
     ///
     /// # Errors
-    /// If the store cannot be read.
-    pub async fn pending_count(&self) -> Result<u64, EngineError> {
-        Ok(self.store.pending_count().await?)
+    /// [`EngineError::NotFound`] if there is no such version, or the caller may not see it.
+    pub async fn earlier_version(
+        &self,
+        caller: &Principal,
+        id: ActionId,
+        version: u32,
+    ) -> Result<Submission, EngineError> {
+        self.action(caller, id).await?;
+        self.store.submission(id, version).await?.ok_or(EngineError::NotFound)
     }
 
     /// An action from memory, or else from the store.

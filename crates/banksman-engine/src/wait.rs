@@ -39,11 +39,12 @@ impl Engine {
         patience: Duration,
         there: fn(&Case) -> bool,
     ) -> Result<Arc<Case>, EngineError> {
-        let case = self.action(caller, id).await?;
+        // Thousands wait at a time, and each should hold as little as possible: what looks is on the heap, so that there is
+        // no room for it while nobody looks, and what it saw is dropped early.
+        let case = Box::pin(self.action(caller, id)).await?;
         if there(&case) || patience.is_zero() {
             return Ok(case);
         }
-        // Boxed and dropped early: thousands wait at a time, and each should hold as little as possible.
         drop(case);
         let deadline = tokio::time::Instant::now() + patience;
         let waiter = self.live.wait_for(id);
@@ -51,7 +52,7 @@ impl Engine {
             let mut changed = std::pin::pin!(notify.notified());
             // Registered before looking: a change between the look and the wait is not missed.
             changed.as_mut().enable();
-            let case = self.recall(id).await?;
+            let case = Box::pin(self.recall(id)).await?;
             visible_to(caller, &case)?;
             if there(&case) {
                 return Ok(case);
@@ -61,6 +62,6 @@ impl Engine {
                 break;
             }
         }
-        self.action(caller, id).await
+        Box::pin(self.action(caller, id)).await
     }
 }

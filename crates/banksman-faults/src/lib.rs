@@ -1,4 +1,5 @@
-//! What tests break things with: a PostgreSQL that can crash, a line to it that can fail in every way, a small disk.
+//! What tests break things with: a PostgreSQL that can crash, a line to it that can fail in every way, a small disk,
+//! and a web service with bad manners.
 //!
 //! Nothing here knows Banksman. Threads and blocking sockets, because it has to work beside any runtime or none.
 
@@ -6,8 +7,10 @@ mod cluster;
 mod disk;
 mod programs;
 mod proxy;
+mod service;
 mod wire;
 
 pub use cluster::Cluster;
 pub use disk::SmallDisk;
 pub use proxy::{Moment, Proxy, Trap, Weather};
+pub use service::{Conduct, Heard, Service};

@@ -2,12 +2,14 @@
 
 use std::collections::HashSet;
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use banksman_engine::Engine;
 use banksman_mcp::Gateway;
+use banksman_outbox::Outbox;
 use tokio::sync::watch;
 
+use crate::Hooks;
 use crate::console::SignInCodes;
 
 /// What every handler can reach. Cheap to clone, because every request does.
@@ -25,6 +27,10 @@ pub struct Shared {
     pub(crate) codes: SignInCodes,
     /// What stands before MCP servers, if any are configured.
     pub(crate) gateway: Option<Arc<Gateway>>,
+    /// The channels that people answer on, once they are known.
+    pub(crate) hooks: OnceLock<Hooks>,
+    /// What carries messages to people, if there is any way to.
+    outbox: OnceLock<Arc<Outbox>>,
 }
 
 impl std::ops::Deref for App {
@@ -51,7 +57,37 @@ impl App {
         gateway: Option<Arc<Gateway>>,
     ) -> Self {
         let openapi = crate::document();
-        Self(Arc::new(Shared { engine, hosts, stopping, openapi, codes: SignInCodes::default(), gateway }))
+        Self(Arc::new(Shared {
+            engine,
+            hosts,
+            stopping,
+            openapi,
+            codes: SignInCodes::default(),
+            gateway,
+            hooks: OnceLock::new(),
+            outbox: OnceLock::new(),
+        }))
+    }
+
+    /// Listens on channels from now on. Once: later calls change nothing.
+    pub fn listen_on(&self, hooks: Hooks) {
+        let _ = self.hooks.set(hooks);
+    }
+
+    /// Tells people by this outbox. Once: later calls change nothing.
+    pub fn tell_by(&self, outbox: Arc<Outbox>) {
+        let _ = self.outbox.set(outbox);
+    }
+
+    pub(crate) fn outbox(&self) -> Option<&Arc<Outbox>> {
+        self.outbox.get()
+    }
+
+    /// There is something to send that its workers do not know of.
+    pub(crate) fn nudge_outbox(&self) {
+        if let Some(outbox) = self.outbox() {
+            outbox.nudge();
+        }
     }
 
     /// A code that lets this person sign in with a browser, once.

@@ -74,6 +74,17 @@ impl FromRequest<App> for RawBody {
     }
 }
 
+/// What a provider sent, byte for byte, because it is signed.
+pub(crate) struct SignedBody(pub(crate) Bytes);
+
+impl FromRequest<App> for SignedBody {
+    type Rejection = ProblemError;
+
+    async fn from_request(request: Request, _app: &App) -> Result<Self, Self::Rejection> {
+        bytes(request.into_body()).await.map(Self)
+    }
+}
+
 async fn bytes(body: axum::body::Body) -> Result<Bytes, ProblemError> {
     limited(body, MAX_BODY).await
 }

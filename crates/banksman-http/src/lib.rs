@@ -7,6 +7,7 @@ mod access;
 mod app;
 mod body;
 mod console;
+mod hooks;
 mod hosts;
 mod openapi;
 mod prefer;
@@ -18,6 +19,7 @@ mod server;
 
 pub use access::Access;
 pub use app::{App, Hosts};
+pub use hooks::{Hook, Hooks};
 pub use openapi::document;
 pub use problem::{CODES, Code};
 pub use router::{RouteInfo, route_table};

@@ -52,6 +52,7 @@ codes! {
     RememberNotAllowed => "remember_not_allowed", UNPROCESSABLE_ENTITY, "This cannot be remembered";
     ModificationBlocked => "modification_blocked", UNPROCESSABLE_ENTITY, "Policy blocks the edited action";
     Unauthenticated => "unauthenticated", UNAUTHORIZED, "No valid credential";
+    NotSigned => "not_signed", UNAUTHORIZED, "The signature is missing, wrong or old";
     WrongKind => "wrong_credential", FORBIDDEN, "The credential is of the wrong kind";
     Blocked => "blocked", FORBIDDEN, "Policy blocks this action";
     SelfApproval => "self_approval", FORBIDDEN, "Nobody approves their own";

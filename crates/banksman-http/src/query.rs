@@ -1,7 +1,7 @@
 //! Query parameters, turned into the engine's queries.
 
 use banksman_core::{ActionId, Status};
-use banksman_store::{CaseQuery, EventQuery, Order};
+use banksman_store::{CaseQuery, EventQuery, Order, SortBy};
 use serde::Deserialize;
 
 use crate::problem::{Code, ProblemError};
@@ -15,6 +15,7 @@ pub(crate) const MAX_LIMIT: usize = 500;
 pub(crate) struct ActionsParams {
     status: Option<String>,
     tier: Option<String>,
+    risk: Option<String>,
     tool: Option<String>,
     agent: Option<String>,
     cursor: Option<String>,
@@ -74,27 +75,35 @@ fn ordered(order: Option<String>, usual: Order) -> Result<Order, ProblemError> {
     }
 }
 
-/// The order in which what people should look at soonest comes first.
-const URGENCY: &str = "urgency";
+/// Orders that only what is pending has.
+fn sorted(order: Option<&str>) -> SortBy {
+    match order {
+        Some("urgency") => SortBy::Urgency,
+        Some("deadline") => SortBy::Deadline,
+        Some("risk") => SortBy::Risk,
+        _ => SortBy::Age,
+    }
+}
 
 impl ActionsParams {
     pub(crate) fn into_query(self) -> Result<CaseQuery, ProblemError> {
         let status: Option<Status> = parsed("status", self.status)?;
         // A queue is worked from its oldest end; history is read from its newest.
-        let urgent_first = self.order.as_deref() == Some(URGENCY);
-        if urgent_first && status != Some(Status::Pending) {
-            return Err(invalid("order", "only what is pending has an urgency: add status=pending"));
+        let sort = sorted(self.order.as_deref());
+        if sort != SortBy::Age && status != Some(Status::Pending) {
+            return Err(invalid("order", "only what is pending is ordered so: add status=pending"));
         }
         let usual = if status == Some(Status::Pending) { Order::Ascending } else { Order::Descending };
         Ok(CaseQuery {
             status,
             tier: parsed("tier", self.tier)?,
+            risk: parsed("risk", self.risk)?,
             tool: self.tool.filter(|text| !text.is_empty()),
             agent: self.agent.filter(|text| !text.is_empty()),
             after: parsed::<ActionId>("cursor", self.cursor)?,
-            order: ordered(self.order.filter(|order| order != URGENCY), usual)?,
-            urgent_first,
-            limit: limited(self.limit)?,
+            order: ordered(self.order.filter(|_| sort == SortBy::Age), usual)?,
+            sort,
+            ..CaseQuery::newest(limited(self.limit)?)
         })
     }
 }

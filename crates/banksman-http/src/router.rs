@@ -1,9 +1,11 @@
 //! Every route, in one place: who may call it, what it takes, what it answers.
 
-// Long because it is a list; those of the gateway and of the pages are in `router/`, and nowhere else.
+// Long because it is a list; those of the gateway, of channels, of messages and of the pages are in `router/`, and nowhere else.
 
+mod channels;
 mod console;
 mod gateway;
+mod post;
 
 use axum::Router;
 use axum::handler::Handler;
@@ -111,11 +113,15 @@ pub(crate) fn routes() -> Vec<Route> {
             Operation::new("listActions", "List actions: pending ones oldest first, others newest first")
                 .with(Parameter::query("status", "where they stand").one_of::<Status>())
                 .with(Parameter::query("tier", "what policy demands").one_of::<Tier>())
+                .with(Parameter::query("risk", "how much harm they could do").one_of::<Risk>())
                 .with(Parameter::query("tool", "their tool"))
                 .with(Parameter::query("agent", "who asked"))
                 .with(Parameter::query("cursor", "continue behind the last page"))
                 .with(Parameter::limit())
-                .with(Parameter::query("order", "`asc` or `desc`, by age; `urgency` of what is pending"))
+                .with(Parameter::query(
+                    "order",
+                    "`asc` or `desc`, by age; of what is pending also `urgency`, `deadline` or `risk`",
+                ))
                 .answers::<Page<ActionView>>(200, "A page")
                 .fails(&[Code::InvalidRequest]),
         ),
@@ -472,6 +478,8 @@ pub(crate) fn routes() -> Vec<Route> {
     ]
     .into_iter()
     .chain(gateway::routes())
+    .chain(channels::routes())
+    .chain(post::routes())
     .chain(console::routes())
     .collect()
 }

@@ -10,8 +10,9 @@ use banksman_store::{CaseQuery, Order};
 use crate::gateway::Gateway;
 use crate::hold::{OFFERED_FOR, errand_for};
 
-/// How often to look for what another node has left behind.
-const SWEEP: Duration = Duration::from_secs(30);
+/// How often to look for what another node has left behind: for so long an approved call may wait if its node is gone and
+/// its client does not ask another one. What is authorised and not yet claimed is few and found by an index.
+const SWEEP: Duration = Duration::from_secs(5);
 
 /// How many actions are read at a time.
 const PAGE: usize = 256;

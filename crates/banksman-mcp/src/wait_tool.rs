@@ -31,6 +31,12 @@ pub(crate) async fn answer(visit: Visit, args: &CanonicalJson) -> Response<Body>
         Some(Json::Number(number)) => number.to_string().parse::<u64>().unwrap_or(LONGEST).min(LONGEST),
         Some(_) | None => LONGEST,
     };
+    // The node that held it may be gone: whoever asks here has it seen through here.
+    if let Ok(case) = visit.gateway.engine.action(&visit.caller, action).await
+        && case.submission.action.forwarded
+    {
+        visit.gateway.keep_if_open(&case, &visit.caller);
+    }
     let over =
         |case: &Case| !matches!(case.status(), Status::Pending | Status::Authorised | Status::Executing);
     let patience = Duration::from_secs(patience);

@@ -93,9 +93,16 @@ impl LocalTime {
     }
 }
 
+/// Whether a moment is within a time of day and week, on the wall clock of a time zone. `None` if there is no such zone.
+#[must_use]
+pub fn in_zone(test: &TimeTest, now: Timestamp, zone: &str) -> Option<bool> {
+    TimeZone::get(zone).ok().map(|zone| test.holds(&LocalTime::of(now, &zone)))
+}
+
 impl TimeTest {
     /// What is wrong with it, if anything is.
-    pub(crate) fn problem(&self) -> Option<&'static str> {
+    #[must_use]
+    pub fn problem(&self) -> Option<&'static str> {
         match (self.from, self.to) {
             _ if self.days.is_empty() && self.from.is_none() && self.to.is_none() => {
                 Some("says nothing about the time: give days, from or to")

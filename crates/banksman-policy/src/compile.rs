@@ -14,9 +14,11 @@ use crate::draft::Draft;
 use crate::file::Demand;
 use crate::glob::Glob;
 use crate::index::Index;
+use crate::listing::ListedRule;
 use crate::load::{Place, PolicyError, Source};
 use crate::people::{self, AllowRemember, HousePolicy};
 use crate::preset::Preset;
+use crate::route::Routes;
 use crate::triage::TriagePlan;
 use crate::window::Window;
 
@@ -40,9 +42,11 @@ pub struct Policy {
     pub(crate) zone: TimeZone,
     pub(crate) triage: Option<TriagePlan>,
     pub(crate) redact: Vec<String>,
+    pub(crate) routes: Routes,
     pub(crate) house: HousePolicy,
     pub(crate) assessor: Assessor,
     pub(crate) digest: Digest,
+    pub(crate) listing: Vec<ListedRule>,
 }
 
 #[derive(Debug)]
@@ -164,7 +168,7 @@ pub(crate) fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect
         require_reason: written.require_reason,
         allow_remember: written.allow_remember.clone(),
         message: written.message.clone(),
-        route: written.route.clone(),
+        route: written.route.as_ref().map(|route| route.value.clone()),
         redact: written.redact.clone(),
     })
 }

@@ -20,6 +20,7 @@ use crate::index::Index;
 use crate::load::{PolicyError, Source};
 use crate::people::{Enforcement, Fallback, HousePolicy, ModeGate};
 use crate::preset::Preset;
+use crate::route::{CompiledLeg, Routes, WrittenLeg};
 use crate::tinman::COST_THRESHOLD_USD;
 use crate::triage::TriagePlan;
 use crate::window::Window;
@@ -41,6 +42,9 @@ pub(crate) struct Draft {
     budgets: Vec<Budget>,
     zone: Option<TimeZone>,
     redact: Vec<String>,
+    routes: Routes,
+    /// Where rules name routes: a route may be written after the rule, or in another file.
+    routes_named: Vec<(String, PolicyError)>,
     triage: Option<TriagePlan>,
     /// Tests of windows, with their places: a window may be written after the rule, or in another file.
     window_tests: Vec<(String, PolicyError)>,
@@ -92,6 +96,9 @@ impl Draft {
                 source.error_at(triage, "another file sets up triage already")
             })?;
         }
+        for (name, legs) in &file.routes {
+            self.add_route(source, name, legs, whole)?;
+        }
         for (name, window) in &file.windows {
             self.add_window(source, name, window)?;
         }
@@ -99,9 +106,11 @@ impl Draft {
             self.add_budget(source, name, budget)?;
         }
         for (risk, demand) in &file.risks {
+            self.name_route(source, demand.value.route.as_ref());
             self.risks.insert(*risk, effect(source, demand)?);
         }
         for (SeverityName(severity), demand) in &file.severities {
+            self.name_route(source, demand.value.route.as_ref());
             self.severities.insert(*severity, effect(source, demand)?);
         }
         for (tool, demand) in &file.tools {
@@ -168,6 +177,35 @@ impl Draft {
         Ok(())
     }
 
+    fn add_route(
+        &mut self,
+        source: &Source,
+        name: &str,
+        legs: &[Spanned<WrittenLeg>],
+        whole: &Spanned<u32>,
+    ) -> Result<(), PolicyError> {
+        if self.routes.contains_key(name) {
+            return Err(source.error_at(whole, format!("another file has a route {name:?} already")));
+        }
+        if legs.is_empty() {
+            return Err(source.error_at(whole, format!("the route {name:?} leads nowhere: give it a leg")));
+        }
+        let compile = |leg: &Spanned<WrittenLeg>| {
+            let condition = countable(source, leg.value.matches.as_ref())?;
+            CompiledLeg::compile(&leg.value, condition).map_err(|problem| source.error_at(leg, problem))
+        };
+        let legs = legs.iter().map(compile).collect::<Result<_, _>>()?;
+        self.routes.insert(name.to_owned(), legs);
+        Ok(())
+    }
+
+    fn name_route(&mut self, source: &Source, route: Option<&Spanned<String>>) {
+        if let Some(route) = route {
+            let error = source.error_at(route, format!("there is no route {:?}", route.value));
+            self.routes_named.push((route.value.clone(), error));
+        }
+    }
+
     fn add_window(
         &mut self,
         source: &Source,
@@ -209,6 +247,7 @@ impl Draft {
         let matches = Match { tool: OneOrMany::One(Glob::new(tool)), ..Match::default() };
         let matches = Spanned::new(matches, demand.referenced, demand.defined);
         let condition = Condition::compile(source, Some(&matches), None)?;
+        self.name_route(source, demand.value.route.as_ref());
         let effect = effect(source, demand)?;
         let place = source.place(demand.referenced);
         self.rules.push(CompiledRule {
@@ -266,6 +305,7 @@ impl Draft {
             route: written.route.clone(),
             redact: written.redact.clone(),
         };
+        self.name_route(source, written.route.as_ref());
         let effect = effect(source, &Spanned::new(demand, rule.referenced, rule.defined))?;
         let accepts = written.accepts.iter().map(|id| id.value.clone()).collect();
         self.rules.push(CompiledRule {
@@ -295,6 +335,12 @@ impl Draft {
                 return Err(error);
             }
         }
+        // A policy that defines no routes uses their names as labels, for those who read its verdicts.
+        for (name, error) in std::mem::take(&mut self.routes_named) {
+            if !self.routes.is_empty() && !self.routes.contains_key(&name) {
+                return Err(error);
+            }
+        }
         for rule in &mut self.rules {
             let asked =
                 windows.iter().enumerate().filter(|(_, window)| rule.condition.asks_window(&window.name));
@@ -313,7 +359,7 @@ impl Draft {
             let first = sources.first().cloned().unwrap_or_else(|| Source::new("policy", ""));
             first.error(serde_saphyr::Location::UNKNOWN, format!("risk: {error}"))
         })?;
-        Ok(Policy {
+        let mut policy = Policy {
             preset: self.preset.unwrap_or(Preset::Custom),
             index: Index::of(self.rules.iter().map(|rule| &rule.condition)),
             rules: self.rules,
@@ -332,6 +378,7 @@ impl Draft {
             zone: self.zone.unwrap_or(TimeZone::UTC),
             triage: self.triage,
             redact: self.redact,
+            routes: self.routes,
             house: HousePolicy {
                 observes: self.enforcement == Some(Enforcement::Observe),
                 solo_operator: self.solo_operator,
@@ -340,7 +387,10 @@ impl Draft {
             },
             assessor: Assessor::new(catalogue),
             digest: Digest::of(all.as_bytes()),
-        })
+            listing: Vec::new(),
+        };
+        policy.list_rules(sources);
+        Ok(policy)
     }
 }
 

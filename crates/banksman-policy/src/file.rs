@@ -16,6 +16,7 @@ pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
 pub use crate::people::{Again, AllowRemember, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
 use crate::preset::Preset;
+pub use crate::route::WrittenLeg;
 pub use crate::span::Seconds;
 pub use crate::triage::{Model, Webhook};
 pub use argument::{ArgumentTest, Conditions, Literal};
@@ -75,6 +76,11 @@ pub struct PolicyFile {
     #[serde(default)]
     #[schemars(with = "Option<Triage>")]
     pub triage: Option<Spanned<Triage>>,
+    /// Who is told of actions, and by which channels, by the names that rules refer to by `route`. The route `default` is
+    /// for actions for which no rule names one.
+    #[serde(default)]
+    #[schemars(with = "BTreeMap<String, Vec<WrittenLeg>>")]
+    pub routes: BTreeMap<String, Vec<Spanned<WrittenLeg>>>,
     /// Which arguments reviewers of any action do not get to see, by path: `card`, `customer.*`, `**.password`.
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
@@ -206,7 +212,8 @@ pub struct Rule {
     pub message: Option<String>,
     /// Where people are told of it, by the name of a route.
     #[serde(default)]
-    pub route: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub route: Option<Spanned<String>>,
     /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
     #[serde(default)]
     pub redact: Vec<String>,
@@ -243,7 +250,8 @@ pub struct Demand {
     /// What reviewers are told.
     pub message: Option<String>,
     /// Where people are told of it, by the name of a route.
-    pub route: Option<String>,
+    #[schemars(with = "Option<String>")]
+    pub route: Option<Spanned<String>>,
     /// Which arguments reviewers do not get to see, by path: `card`, `customer.*`, `**.password`.
     pub redact: Vec<String>,
 }

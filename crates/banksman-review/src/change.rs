@@ -78,10 +78,16 @@ impl Change {
         }
     }
 
+    /// What an earlier version of the arguments, or another action, had instead.
+    #[must_use]
+    pub fn of_versions(title: &'static str, before: &CanonicalJson, after: &CanonicalJson) -> Self {
+        Self { title, before: pretty(before), after: pretty(after) }
+    }
+
     /// What an edit does to the arguments.
     #[must_use]
     pub fn of_edit(before: &CanonicalJson, after: &CanonicalJson) -> Self {
-        Self { title: "What you change", before: pretty(before), after: pretty(after) }
+        Self::of_versions("What you change", before, after)
     }
 
     /// Compares both sides.

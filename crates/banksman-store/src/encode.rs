@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, Reading};
-use banksman_core::{ActionId, Case, Timestamp};
+use banksman_core::{ActionId, Case, Risk, Status, Timestamp};
 
-use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, StoreError};
+use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, Post, StoreError};
 
 /// A commit, ready to be bound to statements.
 pub(crate) struct EncodedCommit {
@@ -22,6 +22,7 @@ pub(crate) struct EncodedCommit {
     pub(crate) events: Vec<EventRow>,
     pub(crate) notices: Vec<NoticeRow>,
     pub(crate) settled_notices: Vec<i64>,
+    pub(crate) post: Option<Box<Post>>,
 }
 
 /// A row of `actions`, and of `submissions` if that is new.
@@ -52,6 +53,7 @@ impl EncodedCommit {
             && self.events.is_empty()
             && self.notices.is_empty()
             && self.settled_notices.is_empty()
+            && self.post.is_none()
     }
 
     pub(crate) fn of(commit: Commit) -> Result<Self, StoreError> {
@@ -83,6 +85,7 @@ impl EncodedCommit {
             events: commit.events.into_iter().map(EventRow::of).collect::<Result<_, _>>()?,
             notices: commit.notices,
             settled_notices: commit.settled_notices,
+            post: commit.post,
         })
     }
 }
@@ -99,6 +102,17 @@ impl CaseRow {
         self.case.state.claim().map(|claim| claim.at.as_micros())
     }
 
+    /// The rank of its risk, from 0 for none.
+    pub(crate) fn risk(&self) -> u8 {
+        rank(self.case.submission.verdict.risk)
+    }
+
+    /// Until when people may decide, while they may.
+    pub(crate) fn deadline(&self) -> Option<i64> {
+        let pending = self.case.status() == Status::Pending;
+        self.case.state.ends_at().filter(|_| pending).map(Timestamp::as_micros)
+    }
+
     pub(crate) fn wake_at(&self) -> Option<i64> {
         self.case.state.wakes_at().map(Timestamp::as_micros)
     }
@@ -113,6 +127,22 @@ impl EventRow {
 
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
     serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// A risk as a number that sorts as it does.
+pub(crate) fn rank(risk: Risk) -> u8 {
+    match risk {
+        Risk::None => 0,
+        Risk::Low => 1,
+        Risk::Medium => 2,
+        Risk::High => 3,
+        Risk::Critical => 4,
+    }
+}
+
+/// The risk of a rank; none of ours is the worst.
+pub(crate) fn of_rank(rank: i64) -> Risk {
+    Risk::ALL.iter().copied().find(|risk| i64::from(self::rank(*risk)) == rank).unwrap_or(Risk::Critical)
 }
 
 /// The items of a batch, as the bytes of their ids.

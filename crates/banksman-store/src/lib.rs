@@ -7,6 +7,7 @@ mod credential;
 mod encode;
 mod health;
 mod port;
+mod post;
 mod query;
 
 pub mod copy;
@@ -21,4 +22,7 @@ pub use port::{
     AdvancedCase, BatchRecord, Commit, CommitError, Committed, Conflict, Control, ControlChange,
     IdempotencyKey, News, NewsOf, NoticeRow, PendingLimits, Store, StoreError, StoredEvent, StoredNotice,
 };
-pub use query::{CaseQuery, EventQuery, Findings, Order};
+pub use post::{
+    Attempt, Delivery, DeliveryQuery, Job, JobQuery, LogReading, NewDelivery, NewJob, Post, Run, SeenEvent,
+};
+pub use query::{CaseQuery, EventQuery, Findings, Order, PendingCounts, SortBy};

@@ -7,10 +7,11 @@ use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, MeterQuery, Reading};
 use banksman_core::{
     ActionId, BatchId, Case, Delegation, DelegationId, Digest, Freeze, FreezeId, Grant, GrantId, Mode,
-    Notice, Timestamp, TokenId,
+    Notice, Submission, Timestamp, TokenId,
 };
 
-use crate::{CaseQuery, Credential, EventQuery};
+use crate::post::{Delivery, DeliveryQuery, Job, JobQuery, Post};
+use crate::{CaseQuery, Credential, EventQuery, PendingCounts};
 
 /// Keeps actions, audit events and everything else that must survive.
 ///
@@ -40,8 +41,14 @@ pub trait Store: Send + Sync + 'static {
     /// One action as it stands.
     async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError>;
 
+    /// What would have run by this version of an action, which may have been edited since.
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError>;
+
     /// A page of actions.
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError>;
+
+    /// Of what is pending: the action so many places further in a list, counted without its words.
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError>;
 
     /// A batch and the ids of its items, in order.
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError>;
@@ -75,14 +82,48 @@ pub trait Store: Send + Sync + 'static {
         self.notices(limit).await
     }
 
+    /// A page of messages to people.
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Vec<Delivery>, StoreError>;
+
+    /// What is to be sent by a channel by now, the most overdue first, by whoever asked and within `lease`: until then
+    /// no other node is given it.
+    async fn take_deliveries(
+        &self,
+        channel: &str,
+        by: Timestamp,
+        limit: usize,
+        lease: Duration,
+    ) -> Result<Vec<Delivery>, StoreError>;
+
+    /// The next moment at which [`Store::take_deliveries`] will have something for a channel.
+    async fn next_delivery(&self, channel: &str) -> Result<Option<Timestamp>, StoreError>;
+
+    /// How many messages a recipient was sent by a channel since, updates of earlier ones left aside.
+    async fn told(&self, channel: &str, recipient: &str, since: Timestamp) -> Result<u64, StoreError>;
+
+    /// A page of jobs.
+    async fn jobs(&self, query: JobQuery) -> Result<Vec<Job>, StoreError>;
+
+    /// The jobs that are due by now, as with [`Store::take_deliveries`].
+    async fn take_jobs(&self, by: Timestamp, limit: usize, lease: Duration) -> Result<Vec<Job>, StoreError>;
+
+    /// The next moment at which [`Store::take_jobs`] will have something.
+    async fn next_job(&self) -> Result<Option<Timestamp>, StoreError>;
+
+    /// How far someone who acts on the audit log has read it; zero if they never did.
+    async fn log_place(&self, reader: &str) -> Result<u64, StoreError>;
+
     /// The action that the same proposal of this agent would join, if there is one.
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError>;
 
     /// What meters show, in the order of the questions.
     async fn readings(&self, queries: Vec<MeterQuery>) -> Result<Vec<Reading>, StoreError>;
 
-    /// How many actions wait for people.
+    /// How many actions wait for people. Costs the same however many do.
     async fn pending_count(&self) -> Result<u64, StoreError>;
+
+    /// The same, by what they are. Costs a look at each.
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError>;
 
     /// Whether it can be used now. If the last commits failed, reading says too little: then this writes, without
     /// changing anything.
@@ -149,6 +190,8 @@ pub struct Commit {
     pub notices: Vec<NoticeRow>,
     /// Notices that were delivered and can go.
     pub settled_notices: Vec<i64>,
+    /// Messages, jobs, and what came back. Rare, and so kept out of the way.
+    pub post: Option<Box<Post>>,
 }
 
 /// How many actions may be pending.
@@ -318,6 +361,10 @@ pub enum Conflict {
         /// With this result.
         action: ActionId,
     },
+    /// Another node has read on in the log.
+    ReadOn,
+    /// A provider has told us of this before.
+    EventSeen,
     /// Too many actions of this agent are pending.
     TooManyPendingForAgent,
     /// Too many actions are pending altogether.

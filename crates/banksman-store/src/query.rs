@@ -1,5 +1,7 @@
 //! What can be asked of a store.
 
+use std::collections::BTreeMap;
+
 use banksman_core::{ActionId, Decision, Risk, Status, Tier, Timestamp};
 
 /// In which order a list comes.
@@ -11,6 +13,19 @@ pub enum Order {
     Descending,
 }
 
+/// What comes first in a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SortBy {
+    /// By age alone, in the order of the query.
+    Age,
+    /// What people should look at soonest, by its priority. Of what is pending only, as those below.
+    Urgency,
+    /// What expires first.
+    Deadline,
+    /// The worst.
+    Risk,
+}
+
 /// Which actions to list. Every filter that is given has to match.
 #[derive(Debug, Clone)]
 pub struct CaseQuery {
@@ -18,16 +33,24 @@ pub struct CaseQuery {
     pub status: Option<Status>,
     /// What policy demands of them.
     pub tier: Option<Tier>,
+    /// How much harm they could do.
+    pub risk: Option<Risk>,
     /// Their tool.
     pub tool: Option<String>,
     /// Who asked.
     pub agent: Option<String>,
+    /// What is written somewhere in each of them or names its agent, in small or large letters of ASCII. More is found than a person may
+    /// be told of: redaction comes later, so whoever shows an answer looks at it again.
+    pub words: Vec<String>,
     /// Continue behind this one.
     pub after: Option<ActionId>,
-    /// In which order, by age.
+    /// What comes first.
+    pub sort: SortBy,
+    /// In which order, by age, are those that are equal in that.
     pub order: Order,
-    /// Whether what people should look at soonest comes before that, by its priority. Of what is pending only.
-    pub urgent_first: bool,
+    /// Among how many it is looked for: words among what is pending, in the order of the list; anything among what is
+    /// not, by age. History has no end.
+    pub among: usize,
     /// How many at the most.
     pub limit: usize,
 }
@@ -39,11 +62,14 @@ impl CaseQuery {
         Self {
             status: None,
             tier: None,
+            risk: None,
             tool: None,
             agent: None,
+            words: Vec::new(),
             after: None,
+            sort: SortBy::Age,
             order: Order::Descending,
-            urgent_first: false,
+            among: usize::MAX,
             limit,
         }
     }
@@ -57,8 +83,26 @@ impl CaseQuery {
     /// The first page of what waits for people, the most urgent first.
     #[must_use]
     pub fn urgent(limit: usize) -> Self {
-        Self { urgent_first: true, ..Self::pending(limit) }
+        Self { sort: SortBy::Urgency, ..Self::pending(limit) }
     }
+}
+
+/// How many actions wait for people, by what they are.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PendingCounts {
+    /// By risk; what there is none of is left out.
+    pub by_risk: BTreeMap<Risk, u64>,
+    /// By tier.
+    pub by_tier: BTreeMap<Tier, u64>,
+    /// By tool, the most frequent first, and no more than a person reads.
+    pub by_tool: Vec<(String, u64)>,
+    /// By agent, likewise.
+    pub by_agent: Vec<(String, u64)>,
+}
+
+impl PendingCounts {
+    /// How many tools and agents are named.
+    pub const NAMED: usize = 12;
 }
 
 /// Which audit events to read. Every filter that is given has to match.

@@ -2,8 +2,11 @@
 import { countDown } from "./countdown.js";
 import { listen } from "./live.js";
 import { keys } from "./keys.js";
+import { notifySettings, copying } from "./notify.js";
 
 document.documentElement.classList.add("scripts");
 countDown();
 keys();
+notifySettings();
+copying();
 if (document.body.dataset.newest !== undefined) listen(document.body.dataset.newest);

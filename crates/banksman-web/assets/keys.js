@@ -39,14 +39,19 @@ const does = {
 const isTyping = (target) => target.matches("input:not([type=radio], [type=checkbox]), textarea, select") || target.isContentEditable;
 
 export const keys = () => {
-  const off = document.querySelector("[data-keys-off]");
-  if (!off) return;
-  off.checked = localStorage.getItem(OFF) !== null;
-  off.addEventListener("change", () => (off.checked ? localStorage.setItem(OFF, "yes") : localStorage.removeItem(OFF)));
+  const switches = [...document.querySelectorAll("[data-keys-off]")];
+  if (switches.length === 0) return;
+  const isOff = () => localStorage.getItem(OFF) !== null;
+  const show = () => switches.forEach((box) => { box.checked = isOff(); });
+  switches.forEach((box) => box.addEventListener("change", () => {
+    if (box.checked) localStorage.setItem(OFF, "yes"); else localStorage.removeItem(OFF);
+    show();
+  }));
+  show();
   document.querySelector("[data-help]")?.addEventListener("click", does["?"]);
   addEventListener("keydown", (event) => {
     if (event.key === "Escape" && isTyping(event.target)) event.target.blur();
-    if (off.checked || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+    if (isOff() || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
     if (document.getElementById("help")?.open) return;
     const act = does[event.key];
     if (act) {

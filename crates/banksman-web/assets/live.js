@@ -1,5 +1,7 @@
 // News by Server-Sent Events. A card that is no longer what it shows loses its buttons and says why, in a line that was
 // there from the start; new actions are announced over the page. Nothing under a finger moves.
+import { tell } from "./notify.js";
+
 const words = {
   authorised: "Approved", denied: "Denied", expired: "Expired: nobody decided in time", cancelled: "Withdrawn",
   blocked: "Blocked", executing: "Running", succeeded: "It ran", failed: "It failed", unknown: "No outcome came",
@@ -26,6 +28,7 @@ const count = (pending) => {
 
 const hear = (news, fresh) => {
   count(news.pending);
+  if (news.kind === "proposed" && news.status === "pending") tell(news.pending);
   const card = news.action && document.querySelector(`[data-action="${CSS.escape(news.action)}"]`);
   if (card) {
     if (card.classList.contains("stale")) return;

@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync, mkdirSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-const PROGRAM = process.env.BANKSMAN_PROGRAM ?? "banksman";
+export const PROGRAM = process.env.BANKSMAN_PROGRAM ?? "banksman";
 const PICTURES = join(process.env.BANKSMAN_BROWSER_ARTEFACTS ?? "artefacts", "pictures");
 
 const POLICY = `

@@ -2,7 +2,7 @@
 
 use banksman_core::Status;
 use banksman_core::json::CanonicalJson;
-use banksman_core::wire::{ActionView, ContextView, OutcomeView, ResolutionView};
+use banksman_core::wire::{ActionView, ContextView, DeliveryView, OutcomeView, ResolutionView};
 use banksman_review::{Approvals, Change, decided, meaning, numbered};
 use maud::{Markup, html};
 
@@ -10,7 +10,7 @@ use crate::decide::decide;
 use crate::diff;
 use crate::frame::{Frame, Place};
 use crate::moment::{ago, left, moment};
-use crate::parts::{findings, risk, status};
+use crate::parts::{findings, risk, rule_link, status};
 use crate::text::{Foreign, ForeignLines, brief};
 use crate::values::{block, canonical, table};
 
@@ -19,6 +19,8 @@ use crate::values::{block, canonical, table};
 pub struct History<'a> {
     /// In our words: "this agent with this tool".
     pub of: &'static str,
+    /// Whether all of them are calls of the same tool.
+    pub same_tool: bool,
     /// Newest first.
     pub actions: &'a [ActionView],
 }
@@ -28,8 +30,21 @@ pub struct History<'a> {
 pub struct ActionPage<'a> {
     /// The action, as this person gets to see it.
     pub action: &'a ActionView,
+    /// What would have run before each edit, the newest first.
+    pub earlier: &'a [EarlierVersion],
     /// What happened before.
     pub history: &'a [History<'a>],
+    /// Who was told of it, oldest first.
+    pub told: &'a [DeliveryView],
+}
+
+/// The arguments before an edit, as this person gets to see them.
+#[derive(Debug)]
+pub struct EarlierVersion {
+    /// Which version.
+    pub version: u32,
+    /// Its arguments.
+    pub args: CanonicalJson,
 }
 
 impl ActionPage<'_> {
@@ -63,6 +78,8 @@ impl ActionPage<'_> {
                         @if let Some(change) = Change::of_action(action) {
                             section.panel { h2 { (change.title) } (diff::show(&change)) }
                         }
+                        (self.edits())
+                        (self.since_the_last())
                         (untrusted(action))
                     }
                     div.why {
@@ -70,11 +87,42 @@ impl ActionPage<'_> {
                         (people(action))
                         @if action.status == Status::Pending { (decide(frame, action)) } @else { (ended(frame, action)) }
                     }
+                    (told(frame, self.told))
                     div.before { @for history in self.history { (past(frame, history)) } }
                 }
             }
         };
         frame.page(Place::Action, &brief(&action.tool, 60), &body)
+    }
+
+    /// What each edit changed, the newest first.
+    fn edits(&self) -> Markup {
+        let newer =
+            std::iter::once(&self.action.args).chain(self.earlier.iter().map(|earlier| &earlier.args));
+        html! {
+            @for (after, before) in newer.zip(self.earlier) {
+                section.panel {
+                    h2 { "What was edited: version " (before.version) " to " (before.version + 1) }
+                    (diff::show(&Change::of_versions("What was edited", &before.args, after)))
+                }
+            }
+        }
+    }
+
+    /// What differs from the last action of this agent with this tool that people answered: a second attempt shows here.
+    fn since_the_last(&self) -> Markup {
+        let last = self
+            .history
+            .first()
+            .filter(|history| history.same_tool)
+            .and_then(|history| history.actions.first());
+        html! {
+            @if let Some(last) = last {
+                details.panel { summary { "What differs from the last one that was answered (" (last.status.as_str()) ")" }
+                    (diff::show(&Change::of_versions("What differs from the last one", &last.args, &self.action.args)))
+                }
+            }
+        }
     }
 
     fn heading(&self, frame: &Frame<'_>) -> Markup {
@@ -89,7 +137,7 @@ impl ActionPage<'_> {
                 }
                 p.meta {
                     span { "asked by " b { (Foreign(&action.agent)) } " " (ago(action.created_at, frame.now)) }
-                    span { "rule " code { (Foreign(&action.verdict.rule)) } }
+                    span { "rule " (rule_link(&action.verdict.rule)) }
                     span { (Approvals::of(action).short()) }
                     @if let Some(batch) = action.batch { span { a href=(format!("/batches/{batch}")) { "part of a batch" } } }
                     @if action.version > 1 { span { "edited: version " (action.version) } }
@@ -112,10 +160,10 @@ fn judged(action: &ActionView) -> Markup {
             (findings(&found))
             dl.pairs {
                 dt { "Tier" } dd { (verdict.tier.as_str()) }
-                dt { "Rule" } dd { code { (Foreign(&verdict.rule)) } }
+                dt { "Rule" } dd { (rule_link(&verdict.rule)) }
                 @if verdict.matched.len() > 1 {
                     dt { "Also matched" }
-                    dd { @for rule in verdict.matched.iter().filter(|rule| **rule != verdict.rule) { code { (Foreign(rule)) } " " } }
+                    dd { @for rule in verdict.matched.iter().filter(|rule| **rule != verdict.rule) { (rule_link(rule)) " " } }
                 }
                 dt { "Can be undone" } dd { @if action.assessment.reversible { "nothing found that says otherwise" } @else { strong { "no" } } }
                 @if !action.assessment.resources.is_empty() {
@@ -282,6 +330,27 @@ fn past(frame: &Frame<'_>, history: &History<'_>) -> Markup {
                         (status(action.status)) " "
                         a href=(format!("/actions/{}", action.id)) { (Foreign(&brief(&action.tool, 40))) }
                         " " span.quiet { (Foreign(&brief(action.args.as_str(), 60))) " " (ago(action.created_at, frame.now)) }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Who was told of it, and whether it arrived.
+fn told(frame: &Frame<'_>, deliveries: &[DeliveryView]) -> Markup {
+    html! {
+        @if !deliveries.is_empty() {
+            section.panel {
+                h2 { "Who was told" }
+                ul {
+                    @for delivery in deliveries {
+                        li {
+                            (Foreign(&delivery.recipient)) " by " (Foreign(&delivery.channel))
+                            " (" (delivery.purpose.as_str()) "): " strong { (delivery.status.as_str()) } " "
+                            (ago(delivery.updated_at, frame.now))
+                            @if let Some(why) = &delivery.error { ": " (Foreign(why)) }
+                        }
                     }
                 }
             }

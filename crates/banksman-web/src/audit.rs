@@ -128,7 +128,10 @@ fn row(entry: &Entry) -> Markup {
                 Some(event) => {
                     td data-label="When" { (moment(event.at)) }
                     td data-label="Who" { @match event.actor.name() { Some(name) => { (Foreign(name)) } None => { span.quiet { (event.actor.kind()) } } } }
-                    td data-label="What" { (fact(&event.fact)) }
+                    td data-label="What" {
+                        (fact(&event.fact))
+                        @if let Some(channel) = &event.via { span.quiet { " via " (Foreign(channel)) } }
+                    }
                     td data-label="About" {
                         @if let Some(action) = &event.action {
                             (risk(action.risk)) " " a href=(format!("/actions/{}", action.id)) { (Foreign(&brief(&action.tool, 60))) }
@@ -192,5 +195,21 @@ fn fact(fact: &Fact) -> Markup {
         Fact::PolicyLoaded { source, digest } => {
             html! { "policy loaded from " (Foreign(source)) " " code.quiet { (digest.to_string().chars().take(19).collect::<String>()) "…" } }
         }
+        Fact::InboundRefused { why, who, about, unrecorded, .. } => html! {
+            "refused what came in: " (Foreign(why))
+            @if let Some(who) = who { " from " (Foreign(who)) }
+            @if let Some(about) = about { " about " (about) }
+            @if *unrecorded > 0 { ", and " (unrecorded) " more before" }
+        },
+        Fact::Notified { about, channel, recipient, outcome, error, .. } => html! {
+            "message to " (Foreign(recipient)) " by " (Foreign(channel)) " about " (about) ": " (outcome.as_str())
+            (because(error.as_ref()))
+        },
+        Fact::NotificationRetried { about, .. } => html! { "message about " (about) " to be sent again" },
+        Fact::Resumed { about, outcome, error, .. } => html! {
+            "the agent's side was called about " (about) ": " (outcome.as_str()) (because(error.as_ref()))
+        },
+        Fact::JobRetried { about, .. } => html! { "the agent's side to be called again about " (about) },
+        Fact::JobDropped { about, .. } => html! { "the agent's side not to be called about " (about) },
     }
 }

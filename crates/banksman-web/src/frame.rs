@@ -6,6 +6,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use crate::assets::address;
 use crate::parts::hidden;
+use crate::settings::Preferences;
 use crate::text::Foreign;
 
 /// Who looks.
@@ -42,12 +43,14 @@ pub struct House {
 pub enum Place {
     Inbox,
     Action,
+    Overview,
     Grants,
     Delegations,
     Freezes,
     Mode,
     Audit,
     Policy,
+    Settings,
 }
 
 /// What a page says first.
@@ -102,6 +105,9 @@ said! {
     Delegated => "delegated", "Delegated.";
     DelegationRevoked => "delegation-revoked", "The delegation has ended.";
     Frozen => "frozen", "Frozen, at once.";
+    SettingsSaved => "settings-saved", "Saved, for this browser.";
+    GuideDismissed => "guide-dismissed", "The guide is put away. The settings lead to it.";
+    SampleMade => "sample-made", "This is a sample: nobody will run it. Decide as you like.";
     Unfrozen => "unfrozen", "The freeze is lifted.";
     ModeChanged => "mode-changed", "The mode is changed.";
     FellBack => "fell-back", "Fallen back: the demands of both modes hold now.";
@@ -115,6 +121,8 @@ pub struct Frame<'a> {
     pub viewer: Viewer<'a>,
     /// How the house stands.
     pub house: House,
+    /// How they like the pages.
+    pub preferences: Preferences,
     /// The time.
     pub now: Timestamp,
     /// What to say first.
@@ -123,6 +131,7 @@ pub struct Frame<'a> {
 
 const PLACES: &[(Place, &str, &str)] = &[
     (Place::Inbox, "/", "Inbox"),
+    (Place::Overview, "/overview", "Overview"),
     (Place::Audit, "/audit", "Audit"),
     (Place::Grants, "/grants", "Grants"),
     (Place::Delegations, "/delegations", "Delegations"),
@@ -138,7 +147,7 @@ impl Frame<'_> {
         let count = if pending > 0 { format!("({pending}) ") } else { String::new() };
         html! {
             (DOCTYPE)
-            html lang="en" {
+            html lang="en" data-theme=[self.preferences.theme_name()] {
                 (head(&format!("{count}{title} · Banksman")))
                 body data-newest=(newest) data-now=(self.now.as_millis()) {
                     a.skip href="#main" { "Skip to the content" }
@@ -160,7 +169,7 @@ impl Frame<'_> {
                         form.person method="post" action="/sign-out" {
                             (hidden("csrf", self.viewer.csrf))
                             button.key.scripted type="button" data-help title="Keyboard" aria-label="Keyboard shortcuts" { "?" }
-                            span.who { (Foreign(self.viewer.name)) @if self.viewer.is_admin { span.quiet { " admin" } } }
+                            a.who href="/settings" aria-current=[(here == Place::Settings).then_some("page")] { span.away { "Settings of " } (Foreign(self.viewer.name)) @if self.viewer.is_admin { span.quiet { " admin" } } }
                             button.plain { "Sign out" }
                         }
                     }

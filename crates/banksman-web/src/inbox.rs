@@ -1,12 +1,15 @@
 //! What waits, and what has been: the list of actions.
 
+use std::collections::BTreeMap;
+
 use banksman_core::wire::ActionView;
-use banksman_core::{Risk, Status, Tier};
+use banksman_core::{ActionId, Risk, Status, Tier};
 use maud::{Markup, html};
 
 use crate::card::card;
 use crate::frame::{Frame, Place};
-use crate::parts::{choice, line, risk};
+use crate::guide::in_inbox;
+use crate::parts::{choice, line, percent_encoded, risk};
 
 /// In which order a list comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -21,6 +24,10 @@ pub enum Sort {
 }
 
 impl Sort {
+    /// Every order, and what it is called.
+    pub(crate) const WORDS: &'static [(Self, &'static str)] =
+        &[(Self::Urgency, "urgency, age"), (Self::Deadline, "deadline"), (Self::Risk, "risk")];
+
     /// As it travels.
     #[must_use]
     pub fn as_str(self) -> &'static str {
@@ -53,33 +60,47 @@ pub struct InboxFilter {
     pub agent: String,
     pub search: String,
     pub sort: Sort,
+    /// Behind which one the page begins.
+    pub after: Option<ActionId>,
 }
 
 impl InboxFilter {
+    /// Where the listed ones stand.
+    #[must_use]
+    pub fn status(&self) -> Status {
+        self.status.unwrap_or(Status::Pending)
+    }
+
     /// Whether everything that waits is listed.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        self.status.is_none_or(|status| status == Status::Pending)
+        self.status() == Status::Pending
             && self.risk.is_none()
             && self.tier.is_none()
             && [&self.tool, &self.agent, &self.search].iter().all(|text| text.is_empty())
     }
 
-    /// Whether an action is wanted, by what a store does not know.
+    /// What a store can look for: the pieces of the search that are written the same way in any JSON.
+    #[must_use]
+    pub fn words(&self) -> Vec<String> {
+        let plain = |c: char| (c.is_ascii_graphic() || c == ' ') && c != '"' && c != '\\';
+        self.search.split(|c| !plain(c)).filter(|piece| !piece.is_empty()).map(str::to_owned).collect()
+    }
+
+    /// Whether an action holds what was searched for in what this person gets to see. A store looks at what was said
+    /// before redaction, and must not tell what is behind a blackened value.
     #[must_use]
     pub fn wants(&self, action: &ActionView) -> bool {
         let words = self.search.to_lowercase();
         let has = |text: &str| text.to_lowercase().contains(&words);
-        self.risk.is_none_or(|risk| action.verdict.risk == risk)
-            && (words.is_empty()
-                || has(&action.tool)
-                || has(&action.agent)
-                || has(action.args.as_str())
-                || has(&action.id.to_string())
-                || action.context.description.as_deref().is_some_and(has))
+        words.is_empty()
+            || has(&action.tool)
+            || has(&action.agent)
+            || has(action.args.as_str())
+            || action.context.description.as_deref().is_some_and(has)
     }
 
-    /// Puts actions in order. Those that are equal stay as they came: the most urgent, then the oldest.
+    /// Puts what was found by words in order. Those that are equal stay as they came: the most urgent, then the oldest.
     pub fn arrange(&self, actions: &mut [ActionView]) {
         match self.sort {
             Sort::Urgency => {}
@@ -96,16 +117,12 @@ pub struct InboxPage<'a> {
     pub filter: &'a InboxFilter,
     /// What is shown, in order.
     pub actions: &'a [ActionView],
-    /// Everything that matches, of which that is a page.
-    pub matching: &'a [ActionView],
-    /// Which page, from one.
-    pub page: usize,
-    /// How many pages.
-    pub pages: usize,
-    /// How many were looked through.
-    pub looked_at: usize,
-    /// Whether there are more than were looked through.
-    pub more: bool,
+    /// Behind which one the next page begins, if there is one.
+    pub next: Option<ActionId>,
+    /// Among how many they were looked for, if not among all.
+    pub among: Option<usize>,
+    /// How many wait, by risk.
+    pub by_risk: &'a BTreeMap<Risk, u64>,
     /// How many wait in all.
     pub total: u64,
 }
@@ -114,7 +131,7 @@ impl InboxPage<'_> {
     /// The page.
     #[must_use]
     pub fn render(&self, frame: &Frame<'_>) -> String {
-        let status = self.filter.status.unwrap_or(Status::Pending);
+        let status = self.filter.status();
         let waiting = status == Status::Pending;
         let title = if waiting { "Inbox" } else { "Actions" };
         let heading = match (waiting, self.total) {
@@ -128,14 +145,17 @@ impl InboxPage<'_> {
                 h1 { (heading) }
                 @if waiting { (self.levels()) }
             }
+            @if waiting { (in_inbox(frame)) }
             (self.form(status))
             @if self.actions.is_empty() { (self.empty(waiting)) }
             div.cards {
                 @for action in self.actions { (card(frame, action)) }
             }
             (self.turn())
-            @if self.more {
-                p.quiet { "Looked through the first " (self.looked_at) ". Narrow by tool or agent to see others." }
+            @match self.among {
+                None => {}
+                Some(among) if waiting => p.quiet { "Looked through " (among) " of what waits, by urgency." },
+                Some(among) => p.quiet { "Looked for among " (among) " actions, from the newest. The " a href="/audit" { "audit log" } " has all of them." },
             }
         };
         frame.page(Place::Inbox, title, &body)
@@ -144,11 +164,8 @@ impl InboxPage<'_> {
     fn levels(&self) -> Markup {
         html! {
             ul.levels aria-label="By risk" {
-                @for level in Risk::ALL.iter().rev() {
-                    @let count = self.matching.iter().filter(|action| action.verdict.risk == *level).count();
-                    @if count > 0 {
-                        li { a href=(format!("/?risk={level}")) { b { (count) } " " (risk(*level)) } }
-                    }
+                @for (level, count) in self.by_risk.iter().rev() {
+                    li { a href=(format!("/?risk={level}")) { b { (count) } " " (risk(*level)) } }
                 }
             }
         }
@@ -170,8 +187,8 @@ impl InboxPage<'_> {
                 (choice("risk", "Risk", "any", Risk::ALL.iter().map(|risk| risk.as_str()), chosen(filter.risk.map(Risk::as_str))))
                 label.field { span { "Order" }
                     select name="sort" {
-                        @for (sort, words) in [(Sort::Urgency, "urgency, age"), (Sort::Deadline, "deadline"), (Sort::Risk, "risk")] {
-                            option value=(sort.as_str()) selected[sort == filter.sort] { (words) }
+                        @for (sort, words) in Sort::WORDS {
+                            option value=(sort.as_str()) selected[*sort == filter.sort] { (words) }
                         }
                     }
                 }
@@ -187,30 +204,33 @@ impl InboxPage<'_> {
         }
     }
 
-    /// Links to the other pages, with the same question.
+    /// Links to the first page and the next one, with the same question.
     fn turn(&self) -> Markup {
-        let link = |page: usize| {
-            let text = |name: &str, value: &str| {
-                (!value.is_empty()).then(|| format!("{name}={}&", percent_encoded(value)))
-            };
+        let link = |after: Option<ActionId>| {
             let filter = self.filter;
+            let after = after.map(|id| id.to_string()).unwrap_or_default();
             let fields = [
-                text("q", &filter.search),
-                text("status", filter.status.map(Status::as_str).unwrap_or_default()),
-                text("risk", filter.risk.map(Risk::as_str).unwrap_or_default()),
-                text("tier", filter.tier.map(Tier::as_str).unwrap_or_default()),
-                text("tool", &filter.tool),
-                text("agent", &filter.agent),
-                text("sort", filter.sort.as_str()),
+                ("q", filter.search.as_str()),
+                ("status", filter.status.map(Status::as_str).unwrap_or_default()),
+                ("risk", filter.risk.map(Risk::as_str).unwrap_or_default()),
+                ("tier", filter.tier.map(Tier::as_str).unwrap_or_default()),
+                ("tool", &filter.tool),
+                ("agent", &filter.agent),
+                ("sort", filter.sort.as_str()),
+                ("after", &after),
             ];
-            format!("/?{}page={page}", fields.into_iter().flatten().collect::<String>())
+            let given = fields.iter().filter(|(_, value)| !value.is_empty());
+            let pairs: Vec<String> =
+                given.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
+            format!("/?{}", pairs.join("&"))
         };
         html! {
-            @if self.pages > 1 {
+            @if self.filter.after.is_some() || self.next.is_some() {
                 nav.pages aria-label="Pages of this list" {
-                    @if self.page > 1 { a.button href=(link(self.page - 1)) rel="prev" { "Back" } }
-                    span { "Page " (self.page) " of " (self.pages) }
-                    @if self.page < self.pages { a.button href=(link(self.page + 1)) rel="next" { "On" } }
+                    @if self.filter.after.is_some() { a.button href=(link(None)) { "From the start" } }
+                    @if self.next.is_some() {
+                        a.button href=(link(self.next)) rel="next" { @if self.actions.is_empty() { "Look further" } @else { "Next page" } }
+                    } @else { span.quiet { "The end of the list." } }
                 }
             }
         }
@@ -219,7 +239,11 @@ impl InboxPage<'_> {
     fn empty(&self, waiting: bool) -> Markup {
         html! {
             section.empty {
-                @if !self.filter.is_open() {
+                @if self.next.is_some() {
+                    p { "Nothing that you get to see matches so far." }
+                } @else if self.filter.after.is_some() {
+                    p { "Nothing more." }
+                } @else if !self.filter.is_open() {
                     p { "Nothing matches." }
                     p.quiet { "Other words, or " a href="/" { "everything that waits" } "." }
                 } @else if waiting {
@@ -231,12 +255,4 @@ impl InboxPage<'_> {
             }
         }
     }
-}
-
-/// A text as part of an address.
-fn percent_encoded(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
-    text.bytes()
-        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
-        .collect()
 }

@@ -7,14 +7,18 @@
 mod text;
 
 mod diff;
+mod form;
 mod marks;
 mod values;
 
 mod moment;
 mod parts;
+mod plot;
 
 mod card;
 mod frame;
+mod guide;
+mod settings;
 
 mod action;
 mod audit;
@@ -23,18 +27,23 @@ mod decide;
 mod edit;
 mod house;
 mod inbox;
+mod overview;
 mod policy;
 mod sign_in;
 
 mod assets;
 
-pub use action::{ActionPage, History};
+pub use action::{ActionPage, EarlierVersion, History};
 pub use assets::{Asset, asset};
 pub use audit::{AuditFilter, AuditPage, Entry};
 pub use batch::BatchPage;
-pub use edit::{EditPage, FormField, args_of_form};
+pub use edit::EditPage;
+pub use form::{Draft, FormField, Misfit, args_of_form};
 pub use frame::{Frame, House, Notice, Place, Said, Viewer};
+pub use guide::guide;
 pub use house::{delegations, freezes, grants, mode};
 pub use inbox::{InboxFilter, InboxPage, Sort};
-pub use policy::PolicyPage;
+pub use overview::{OverviewPage, Waiting, Window};
+pub use policy::{LookedForRule, PolicyAnswer, PolicyPage, PolicyQuestion, PolicyRule, Say, looked_for};
+pub use settings::{Preferences, Theme, settings};
 pub use sign_in::{bad_code, problem, sign_in, signed_out};

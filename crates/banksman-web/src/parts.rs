@@ -42,7 +42,7 @@ pub(crate) fn findings(found: &[Numbered<'_>]) -> Markup {
                 @for found in sorted {
                     li value=(found.number) {
                         (risk(found.finding.level)) " " (Foreign(&found.finding.reason))
-                        " " code.quiet { (Foreign(&found.finding.rule)) }
+                        " " (finding_link(&found.finding.rule))
                     }
                 }
             }
@@ -77,4 +77,33 @@ pub(crate) fn line(name: &str, label: &str, value: &str, hint: &str) -> Markup {
             input type="text" name=(name) value=(value) placeholder=(hint) autocomplete="off" spellcheck="false";
         }
     }
+}
+
+/// A text as part of an address.
+pub(crate) fn percent_encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    text.bytes()
+        .map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+/// What a part of a page is found by. Names are encoded, so that any name makes one.
+pub(crate) fn anchor(of: &str, name: &str) -> String {
+    format!("{of}-{}", percent_encoded(name))
+}
+
+/// A rule of the policy, and the way to its words.
+pub(crate) fn rule_link(rule: &str) -> Markup {
+    let ours = ["risks.", "preset.", "tinman.", "defaults.", "budgets.", "severities.", "triage."];
+    let place = if ours.iter().any(|own| rule.starts_with(own)) {
+        "built-in".to_owned()
+    } else {
+        anchor("rule", rule)
+    };
+    html! { a href=(format!("/policy#{place}")) { code { (Foreign(rule)) } } }
+}
+
+/// A rule that reading found something by, and the way to its words.
+pub(crate) fn finding_link(rule: &str) -> Markup {
+    html! { a.quiet href=(format!("/policy/built-in#{}", anchor("found", rule))) { code { (Foreign(rule)) } } }
 }

@@ -8,8 +8,9 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, mcp, migrate, mode,
-    modify, pending, policy, prompt, rules, serve, setup, shell_guard, show, store, token, watch,
+    approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, jobs, mcp, migrate,
+    mode, modify, notifications, pending, policy, prompt, rules, serve, setup, shell_guard, show, store,
+    token, watch,
 };
 use crate::exit::HELP;
 
@@ -119,6 +120,12 @@ pub(crate) enum Command {
     /// Show or change the operating mode
     #[command(after_help = HELP)]
     Mode(mode::Args),
+    /// Show who was told of what, and send again what failed
+    #[command(after_help = HELP)]
+    Notifications(notifications::Args),
+    /// Show calls of agents whose actions were resolved
+    #[command(after_help = HELP)]
+    Jobs(jobs::Args),
     /// Look into the audit log
     #[command(after_help = HELP)]
     Audit(audit::Args),

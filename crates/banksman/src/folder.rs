@@ -121,6 +121,11 @@ impl Folder {
         self.path.join("mcp.yaml")
     }
 
+    /// Which channels there are, and who is reached where.
+    pub(crate) fn channels(&self) -> PathBuf {
+        self.path.join("channels.yaml")
+    }
+
     /// What those servers' tools were when they were first seen.
     pub(crate) fn tool_pins(&self) -> PathBuf {
         self.path.join("mcp-tools.json")

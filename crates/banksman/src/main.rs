@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
+mod channels;
 mod cli;
 mod commands;
 mod context;

@@ -3,7 +3,9 @@
 mod bare_postgres;
 mod bed;
 mod connection;
+pub(crate) mod console;
 pub(crate) mod cycle;
+pub(crate) mod gateway;
 mod held;
 pub(crate) mod hold;
 pub(crate) mod hook;

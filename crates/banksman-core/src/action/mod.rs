@@ -89,6 +89,15 @@ pub struct Annotations {
     pub open_world_hint: Option<bool>,
 }
 
+/// Whom to call once an action is resolved. The call carries the resolution and the checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Resume {
+    /// Where, among the addresses that the installation allows.
+    pub url: String,
+}
+
 /// What an agent wants to do, and everything it says about it.
 ///
 /// Only `tool`, `kind` and `args` execute, and only they are in the digest. The rest is the agent's word:
@@ -158,6 +167,9 @@ pub struct Action {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<serde_json::Value>))]
     pub checkpoint: Option<CanonicalJson>,
+    /// Whom to call once it is resolved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub resume: Option<Resume>,
     /// The MCP server that the tool belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub server: Option<String>,
@@ -196,6 +208,7 @@ impl Action {
             state_before: None,
             preconditions: None,
             checkpoint: None,
+            resume: None,
             annotations: None,
             server: None,
             timeout_seconds: None,

@@ -2,7 +2,7 @@
 //! that say where they are.
 
 use crate::json::{CanonicalJson, Json, Object};
-use crate::{Action, Annotations, Estimate, Kind};
+use crate::{Action, Annotations, Estimate, Kind, Resume};
 
 /// Why a request is not an action, and which member is to blame.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -15,6 +15,7 @@ pub struct ActionError {
 }
 
 const NAME_CHARS: usize = 256;
+const URL_BYTES: usize = 2048;
 const TEXT_BYTES: usize = 64 * 1024;
 const MAX_SYSTEMS: usize = 256;
 const MAX_TIMEOUT_SECONDS: u64 = 366 * 24 * 3600;
@@ -69,6 +70,7 @@ fn read_members(action: &mut Action, members: Object) -> Result<(), ActionError>
             },
             "server" => action.server = Some(name(&key, &value)?),
             "annotations" => action.annotations = Some(annotations(&value)?),
+            "resume" => action.resume = Some(resume(&value)?),
             "estimate" => action.estimate = estimate(&value)?,
             "affected_systems" => action.affected_systems = systems(&key, &value)?,
             "timeout_seconds" => action.timeout_seconds = Some(timeout(&key, &value)?),
@@ -87,6 +89,7 @@ fn known(key: &str) -> Result<(), ActionError> {
         "rollback_plan",
         "evidence",
         "checkpoint",
+        "resume",
         "state_before",
         "args_schema",
         "preconditions",
@@ -115,6 +118,22 @@ fn unknown(key: &str) -> ActionError {
         }
         _ => error(key, "unknown member".into()),
     }
+}
+
+fn resume(value: &Json) -> Result<Resume, ActionError> {
+    let Json::Object(members) = value else { return Err(wrong_type("resume", "an object", value)) };
+    let mut url = None;
+    for (key, value) in members.iter() {
+        match (key, value) {
+            ("url", Json::String(text)) if text.len() <= URL_BYTES => url = Some(text.clone()),
+            ("url", Json::String(_)) => {
+                return Err(error("resume", format!("url is longer than {URL_BYTES} bytes")));
+            }
+            ("url", other) => return Err(wrong_type("resume", "a url that is a string", other)),
+            (other, _) => return Err(error("resume", format!("unknown member {other:?}"))),
+        }
+    }
+    url.map(|url| Resume { url }).ok_or_else(|| error("resume", "needs a url".into()))
 }
 
 fn error(member: &str, problem: String) -> ActionError {

@@ -11,9 +11,10 @@ use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, parse};
 use banksman_core::{
     Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assessment, Authority, BatchId,
-    ChainProgress, Claim, Decision, Delegation, DelegationId, Digest, Escalation, EscalationStep, Finding,
-    Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Quorum, RememberLimits,
-    RememberScope, Review, Risk, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
+    ChainProgress, Claim, Decision, Delegation, DelegationId, DeliveryStatus, Digest, Escalation,
+    EscalationStep, Finding, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, JobStatus, Mode,
+    PrincipalKind, Purpose, Quorum, RememberLimits, RememberScope, Review, Risk, Span, State, Status,
+    Submission, Tier, Timestamp, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -204,7 +205,32 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
         Some(Fact::TokenRevoked { .. }) => {
             Fact::PolicyLoaded { digest: Digest::of(b"policy"), source: "policy.yaml".into() }
         }
-        Some(Fact::PolicyLoaded { .. }) => return None,
+        Some(Fact::PolicyLoaded { .. }) => Fact::InboundRefused {
+            why: "stranger".into(),
+            event: Some("01H810YECXQQZ37VAXPF6H9E6T".into()),
+            who: Some("U4af4980629".into()),
+            about: Some(action_id(1)),
+            unrecorded: 3,
+        },
+        Some(Fact::InboundRefused { .. }) => Fact::Notified {
+            about: action_id(1),
+            delivery: 12_345,
+            purpose: Purpose::Ask,
+            channel: "slack".into(),
+            recipient: "ann".into(),
+            outcome: DeliveryStatus::Failed,
+            error: Some("no such \"channel\"".into()),
+        },
+        Some(Fact::Notified { .. }) => Fact::NotificationRetried { about: action_id(1), delivery: 12_345 },
+        Some(Fact::NotificationRetried { .. }) => Fact::Resumed {
+            about: action_id(1),
+            job: 812,
+            outcome: JobStatus::Dead,
+            error: Some("answered 404".into()),
+        },
+        Some(Fact::Resumed { .. }) => Fact::JobRetried { about: action_id(1), job: 812 },
+        Some(Fact::JobRetried { .. }) => Fact::JobDropped { about: action_id(1), job: 812 },
+        Some(Fact::JobDropped { .. }) => return None,
     })
 }
 
@@ -234,13 +260,25 @@ fn status_after(fact: &Fact) -> Option<Status> {
         | Fact::ModeChanged { .. }
         | Fact::TokenIssued { .. }
         | Fact::TokenRevoked { .. }
-        | Fact::PolicyLoaded { .. } => None,
+        | Fact::PolicyLoaded { .. }
+        | Fact::InboundRefused { .. }
+        | Fact::Notified { .. }
+        | Fact::NotificationRetried { .. }
+        | Fact::Resumed { .. }
+        | Fact::JobRetried { .. }
+        | Fact::JobDropped { .. } => None,
     }
 }
 
 fn actor(fact: &Fact) -> Actor {
     match fact {
-        Fact::Expired | Fact::Lapsed | Fact::LeaseEnded | Fact::Escalated { .. } => Actor::System,
+        Fact::Expired
+        | Fact::Lapsed
+        | Fact::LeaseEnded
+        | Fact::Escalated { .. }
+        | Fact::InboundRefused { .. }
+        | Fact::Notified { .. }
+        | Fact::Resumed { .. } => Actor::System,
         Fact::Proposed { .. } | Fact::BatchProposed { .. } | Fact::Claimed { .. } | Fact::Finished { .. } => {
             Actor::Agent { name: "riley".into() }
         }
@@ -266,7 +304,7 @@ fn event(fact: Fact) -> Event {
         session: Some("s-1".into()),
         batch: Some(BatchId::from_parts(1_700_000_000_000, 2)),
     };
-    Event { v: 1, at: AT, actor, action: Some(action), fact }
+    Event { v: 1, at: AT, actor, action: Some(action), via: None, fact }
 }
 
 /// One state of every status; the three kinds of authority are spread over them.
@@ -360,6 +398,7 @@ fn every_type_of_event_has_its_file_and_every_file_its_test() {
         "state_pending_escalated",
         "verdict_for_people",
         "event_decided_acting",
+        "event_decided_via",
         "event_granted_patterns",
         "event_mode_fallback",
     ]
@@ -442,6 +481,16 @@ fn what_people_share_and_hand_over() {
         reason: Some("5 failures".into()),
         fallback: true,
     };
+    let pressed = event(Fact::Decided {
+        decision: Decision::Approve,
+        reason: None,
+        message: None,
+        acting: Vec::new(),
+        solo_operator: false,
+    });
+    let pressed = pressed.by_way_of("team-slack").to_bytes().unwrap();
+    check("event_decided_via", &pressed);
+    assert_eq!(Event::from_bytes(&pressed).unwrap().via.as_deref(), Some("team-slack"));
     for (name, fact) in [
         ("event_decided_acting", approved),
         ("event_granted_patterns", Fact::Granted { grant: patterned }),

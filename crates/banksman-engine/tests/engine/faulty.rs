@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use banksman_core::meter::{MeterQuery, Reading};
-use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
+use banksman_core::{ActionId, BatchId, Case, Digest, Submission, Timestamp};
 use banksman_store::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News, Store,
-    StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
+    EventQuery, Job, JobQuery, News, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
 };
 use tokio::sync::mpsc;
 
@@ -76,8 +77,16 @@ impl Store for FaultyStore {
         self.real.case(id).await
     }
 
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError> {
+        self.real.submission(id, version).await
+    }
+
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
         self.real.cases(query).await
+    }
+
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        self.real.place(query, steps).await
     }
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
@@ -116,6 +125,44 @@ impl Store for FaultyStore {
         self.real.notices(limit).await
     }
 
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Vec<Delivery>, StoreError> {
+        self.real.deliveries(query).await
+    }
+
+    async fn take_deliveries(
+        &self,
+        channel: &str,
+        by: Timestamp,
+        limit: usize,
+        lease: Duration,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.real.take_deliveries(channel, by, limit, lease).await
+    }
+
+    async fn next_delivery(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
+        self.real.next_delivery(channel).await
+    }
+
+    async fn told(&self, channel: &str, recipient: &str, since: Timestamp) -> Result<u64, StoreError> {
+        self.real.told(channel, recipient, since).await
+    }
+
+    async fn jobs(&self, query: JobQuery) -> Result<Vec<Job>, StoreError> {
+        self.real.jobs(query).await
+    }
+
+    async fn take_jobs(&self, by: Timestamp, limit: usize, lease: Duration) -> Result<Vec<Job>, StoreError> {
+        self.real.take_jobs(by, limit, lease).await
+    }
+
+    async fn next_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.real.next_job().await
+    }
+
+    async fn log_place(&self, reader: &str) -> Result<u64, StoreError> {
+        self.real.log_place(reader).await
+    }
+
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {
         self.real.joinable(agent, digest).await
     }
@@ -126,6 +173,10 @@ impl Store for FaultyStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         self.real.pending_count().await
+    }
+
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
+        self.real.pending_counts().await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -3,9 +3,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use banksman_core::{ActionId, Case, Status};
-use banksman_engine::NoticeSink;
-use banksman_store::{Store, StoredNotice};
+use banksman_core::{ActionId, Status};
+use banksman_engine::{Engine, EngineError, NoticeSink};
+use banksman_store::{NewDelivery, Store, StoredNotice};
 
 use crate::faulty::Fault;
 use crate::world::{HOUR, World};
@@ -14,10 +14,14 @@ use crate::world::{HOUR, World};
 #[derive(Default)]
 struct Listener(Mutex<Vec<(ActionId, String, Status)>>);
 
+#[async_trait::async_trait]
 impl NoticeSink for Listener {
-    fn tell(&self, notices: &[(StoredNotice, Arc<Case>)], _more: usize) {
-        let told = notices.iter().map(|(notice, case)| (case.id, notice.notice.clone(), case.status()));
-        self.0.lock().unwrap().extend(told);
+    async fn plan(&self, engine: &Engine, notices: &[StoredNotice]) -> Result<Vec<NewDelivery>, EngineError> {
+        for notice in notices {
+            let status = engine.case(notice.action).await?.status();
+            self.0.lock().unwrap().push((notice.action, notice.notice.clone(), status));
+        }
+        Ok(Vec::new())
     }
 }
 

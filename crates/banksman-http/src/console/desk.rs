@@ -41,6 +41,6 @@ impl<'a> Desk<'a> {
             is_admin: person.kind == PrincipalKind::Admin,
             csrf: &self.session.csrf,
         };
-        Frame { viewer, house: self.house, now: self.now, notice }
+        Frame { viewer, house: self.house, preferences: self.session.preferences, now: self.now, notice }
     }
 }

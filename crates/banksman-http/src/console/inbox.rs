@@ -2,9 +2,9 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use banksman_core::Status;
 use banksman_core::wire::ActionView;
-use banksman_store::{CaseQuery, Order};
+use banksman_core::{ActionId, Status};
+use banksman_store::{CaseQuery, Order, SortBy};
 use banksman_web::{InboxFilter, InboxPage, Notice, Sort};
 use serde::Deserialize;
 
@@ -17,12 +17,18 @@ use crate::body::Params;
 use crate::problem::ProblemError;
 use crate::query::parsed;
 
-/// How many actions one look goes through. What a store cannot search or sort by (words, risk, deadlines) is searched and
-/// sorted among these, and the page says so if there are more.
-const LOOKED_AT: usize = 300;
-
 /// How many cards one page has: it has to load on a phone.
 const CARDS: usize = 25;
+
+/// Among how many of the newest actions a list of what has ended is looked for.
+const LOOKED_AT: usize = 20_000;
+
+/// Among how many waiting actions words are looked for at a time, by urgency: each has to be read.
+const SEARCHED: usize = 5_000;
+
+/// How many that hold the words are looked at again: they may be in what this person does not get to see, or in names that
+/// nobody wrote.
+const READ_FOR_WORDS: usize = 100;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -34,23 +40,20 @@ pub(crate) struct InboxParams {
     tool: String,
     agent: String,
     sort: String,
-    page: Option<String>,
+    after: Option<String>,
 }
 
 impl InboxParams {
-    fn page(&mut self) -> Result<usize, ProblemError> {
-        Ok(parsed("page", self.page.take())?.unwrap_or(1).clamp(1, LOOKED_AT / CARDS))
-    }
-
-    fn into_filter(self) -> Result<InboxFilter, ProblemError> {
+    fn into_filter(self, usual: Sort) -> Result<InboxFilter, ProblemError> {
         Ok(InboxFilter {
             status: parsed("status", self.status)?,
             risk: parsed("risk", self.risk)?,
             tier: parsed("tier", self.tier)?,
             tool: self.tool,
             agent: self.agent,
-            search: self.q,
-            sort: Sort::from_text(&self.sort),
+            search: self.q.trim().to_owned(),
+            sort: if self.sort.is_empty() { usual } else { Sort::from_text(&self.sort) },
+            after: parsed("after", self.after)?,
         })
     }
 }
@@ -58,61 +61,97 @@ impl InboxParams {
 pub(crate) async fn home(
     State(app): State<App>,
     MaybeSession(session): MaybeSession,
-    Params(mut params): Params<InboxParams>,
+    Params(params): Params<InboxParams>,
     Told(notice): Told,
 ) -> Page {
     match session {
         Some(session) => {
-            let page = params.page()?;
-            list(&app, &session, &params.into_filter()?, page, notice).await
+            let filter = params.into_filter(session.preferences.sort)?;
+            list(&app, &session, &filter, notice).await
         }
         None => Ok(html(StatusCode::OK, banksman_web::signed_out())),
     }
 }
 
-async fn list(
-    app: &App,
-    session: &Session,
-    filter: &InboxFilter,
-    page: usize,
-    notice: Option<Notice>,
-) -> Page {
-    let status = filter.status.unwrap_or(Status::Pending);
-    let waiting = status == Status::Pending;
-    let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
-    let query = CaseQuery {
-        status: Some(status),
-        tier: filter.tier,
-        tool: text(&filter.tool),
-        agent: text(&filter.agent),
-        after: None,
-        order: if waiting { Order::Ascending } else { Order::Descending },
-        urgent_first: waiting,
-        limit: LOOKED_AT + 1,
-    };
-    let cases = app.engine.actions(query).await?;
-    let more = cases.len() > LOOKED_AT;
-    let looked_at = cases.len().min(LOOKED_AT);
-    let mut actions: Vec<ActionView> = cases
-        .iter()
-        .take(LOOKED_AT)
-        .map(|case| ActionView::seen_by(&session.person, case))
-        .filter(|action| filter.wants(action))
-        .collect();
-    filter.arrange(&mut actions);
-    let pages = actions.len().div_ceil(CARDS).max(1);
-    let page = page.min(pages);
-    let shown = actions.chunks(CARDS).nth(page - 1).unwrap_or_default();
+async fn list(app: &App, session: &Session, filter: &InboxFilter, notice: Option<Notice>) -> Page {
+    let waiting = filter.status() == Status::Pending;
+    let found = find(app, session, filter).await?;
     let desk = Desk::of(app, session).await?;
+    let counts =
+        if waiting { app.engine.pending_counts().await?.by_risk.clone() } else { Default::default() };
     let list = InboxPage {
         filter,
-        actions: shown,
-        matching: &actions,
-        page,
-        pages,
-        looked_at,
-        more,
+        actions: &found.actions,
+        next: found.next,
+        among: match (waiting, filter.search.is_empty()) {
+            (true, true) => None,
+            (true, false) => found.next.map(|_| SEARCHED),
+            (false, _) => Some(LOOKED_AT),
+        },
+        by_risk: &counts,
         total: desk.pending(),
     };
     Ok(html(StatusCode::OK, list.render(&desk.frame(notice))))
+}
+
+/// A page of a list, and where the next one begins.
+struct Found {
+    actions: Vec<ActionView>,
+    next: Option<ActionId>,
+}
+
+async fn find(app: &App, session: &Session, filter: &InboxFilter) -> Result<Found, ProblemError> {
+    if let Ok(id) = filter.search.parse::<ActionId>() {
+        let named = app.engine.action(&session.person, id).await.ok();
+        let actions = named.iter().map(|case| ActionView::seen_by(&session.person, case)).collect();
+        return Ok(Found { actions, next: None });
+    }
+    let query = store_query(filter);
+    let cases = app.engine.actions(query.clone()).await?;
+    let mut actions: Vec<ActionView> = cases
+        .iter()
+        .map(|case| ActionView::seen_by(&session.person, case))
+        .filter(|action| filter.wants(action))
+        .collect();
+    let next = if actions.len() > CARDS {
+        actions.truncate(CARDS);
+        actions.last().map(|action| action.id)
+    } else if cases.len() == query.limit {
+        cases.last().map(|case| case.id)
+    } else if filter.search.is_empty() || filter.status() != Status::Pending {
+        None
+    } else {
+        // The words may be further on, and looking goes on from where it stopped.
+        app.engine.place(query, SEARCHED).await?
+    };
+    if !filter.search.is_empty() {
+        filter.arrange(&mut actions);
+    }
+    Ok(Found { actions, next })
+}
+
+fn store_query(filter: &InboxFilter) -> CaseQuery {
+    let status = filter.status();
+    let waiting = status == Status::Pending;
+    let text = |text: &String| Some(text.clone()).filter(|text| !text.is_empty());
+    let words = filter.words();
+    CaseQuery {
+        status: Some(status),
+        tier: filter.tier,
+        risk: filter.risk,
+        tool: text(&filter.tool),
+        agent: text(&filter.agent),
+        after: filter.after,
+        sort: match filter.sort {
+            _ if !waiting => SortBy::Age,
+            _ if !filter.search.is_empty() => SortBy::Urgency,
+            Sort::Urgency => SortBy::Urgency,
+            Sort::Deadline => SortBy::Deadline,
+            Sort::Risk => SortBy::Risk,
+        },
+        order: if waiting { Order::Ascending } else { Order::Descending },
+        among: if waiting { SEARCHED } else { LOOKED_AT },
+        limit: if filter.search.is_empty() { CARDS + 1 } else { READ_FOR_WORDS },
+        words,
+    }
 }

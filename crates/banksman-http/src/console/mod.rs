@@ -10,7 +10,10 @@ pub(crate) mod decide;
 pub(crate) mod house;
 pub(crate) mod inbox;
 pub(crate) mod live;
+pub(crate) mod overview;
+pub(crate) mod policy;
 pub(crate) mod records;
+pub(crate) mod settings;
 pub(crate) mod sign_in;
 pub(crate) mod words;
 

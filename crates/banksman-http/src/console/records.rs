@@ -1,12 +1,11 @@
-//! `/audit`, `/policy`: what is on record.
+//! `/audit`: what is on record.
 
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
 use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use axum::response::IntoResponse;
 use banksman_core::audit::Event;
-use banksman_core::wire::{PolicyView, RefusedPolicyView};
-use banksman_web::{AuditPage, Entry, PolicyPage};
+use banksman_web::{AuditPage, Entry};
 
 use super::desk::Desk;
 use super::session::Session;
@@ -68,18 +67,4 @@ pub(crate) async fn export(
         (CACHE_CONTROL, "no-store"),
     ];
     Ok((headers, lines).into_response())
-}
-
-pub(crate) async fn policy(State(app): State<App>, session: Session) -> Page {
-    let policy = app.engine.policy_in_force();
-    let refused = policy.refused.as_ref();
-    let view = PolicyView {
-        digest: policy.digest,
-        source: policy.source.clone(),
-        loaded_at: policy.loaded_at,
-        refused: refused
-            .map(|refused| RefusedPolicyView { at: refused.at, problem: refused.problem.clone() }),
-    };
-    let desk = Desk::of(&app, &session).await?;
-    Ok(html(StatusCode::OK, PolicyPage { policy: &view }.render(&desk.frame(None))))
 }

@@ -10,9 +10,11 @@ use axum::http::header::COOKIE;
 use axum::http::request::Parts;
 use banksman_core::{Actor, Digest, Principal, PrincipalKind};
 use banksman_engine::{EngineError, NewToken};
+use banksman_web::Preferences;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
+use super::settings::PREFERENCES;
 use crate::App;
 use crate::problem::{Code, ProblemError};
 
@@ -49,6 +51,8 @@ pub(crate) struct Session {
     pub(crate) person: Arc<Principal>,
     /// What our own forms carry and no other page can know.
     pub(crate) csrf: String,
+    /// How they like the pages, as their browser says.
+    pub(crate) preferences: Preferences,
 }
 
 impl Session {
@@ -98,14 +102,15 @@ impl FromRequestParts<App> for MaybeSession {
     type Rejection = ProblemError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
-        let Some(secret) = cookie(parts) else { return Ok(Self(None)) };
+        let Some(secret) = cookie(parts, COOKIE_NAME) else { return Ok(Self(None)) };
         let person = match app.engine.authenticate(&secret).await {
             Ok(person) if person.kind.decides() => person,
             Ok(_) | Err(EngineError::Unauthenticated) => return Ok(Self(None)),
             Err(error) => return Err(error.into()),
         };
         let csrf = Digest::of(format!("csrf:{secret}").as_bytes()).to_string();
-        Ok(Self(Some(Session { person, csrf })))
+        let preferences = cookie(parts, PREFERENCES).unwrap_or_default();
+        Ok(Self(Some(Session { person, csrf, preferences: Preferences::from_text(&preferences) })))
     }
 }
 
@@ -118,11 +123,11 @@ impl FromRequestParts<App> for Session {
     }
 }
 
-fn cookie(parts: &Parts) -> Option<String> {
+fn cookie(parts: &Parts, wanted: &str) -> Option<String> {
     parts.headers.get_all(COOKIE).iter().find_map(|header| {
         header.to_str().ok()?.split(';').find_map(|pair| {
             let (name, value) = pair.trim().split_once('=')?;
-            (name == COOKIE_NAME).then(|| value.to_owned())
+            (name == wanted).then(|| value.to_owned())
         })
     })
 }

@@ -6,7 +6,9 @@ use axum::middleware::from_fn;
 use super::{Route, route};
 use crate::Access::{Public, Session};
 use crate::App;
-use crate::console::{action, assets, batch, decide, house, inbox, live, records, sign_in, words};
+use crate::console::{
+    action, assets, batch, decide, house, inbox, live, overview, policy, records, settings, sign_in, words,
+};
 use crate::openapi::{Operation, Parameter};
 use crate::problem::Code;
 
@@ -102,6 +104,7 @@ pub(super) fn routes() -> Vec<Route> {
         page("/mode", house::mode, "modePage", "How strict the house is"),
         form("/mode", house::change_mode, "changeModeFromPage", "Change the mode"),
         form("/mode/fallback", house::fall_back, "fallBackFromPage", "Fall back to shadow"),
+        page("/overview", overview::overview, "overviewPage", "What waits now, and what happened lately"),
         page("/audit", records::audit, "auditPage", "The audit log, to read"),
         route(
             Method::GET,
@@ -112,7 +115,19 @@ pub(super) fn routes() -> Vec<Route> {
                 .answers_with(200, "One event a line", "application/jsonl")
                 .fails(&[Code::InvalidRequest]),
         ),
-        page("/policy", records::policy, "policyPage", "Which policy is in force"),
+        page("/policy", policy::policy, "policyPage", "Which policy is in force, and its rules"),
+        page("/policy/built-in", policy::looked_for, "lookedForPage", "What reading an action looks for"),
+        form("/policy/explain", policy::explain, "explainFromPage", "What policy would say of an action"),
+        page("/settings", settings::settings, "settingsPage", "How someone likes the pages"),
+        form(
+            "/settings",
+            settings::save,
+            "saveSettings",
+            "Keeps how someone likes the pages, in their browser",
+        ),
+        page("/guide", settings::guide, "guidePage", "The first steps"),
+        form("/guide/dismiss", settings::dismiss, "dismissGuide", "Puts the guide away for good"),
+        form("/guide/sample", settings::sample, "makeSample", "Proposes something to try deciding on"),
         route(
             Method::GET,
             "/live",

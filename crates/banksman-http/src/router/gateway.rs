@@ -56,7 +56,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/mcp/{upstream}",
             Agent,
-            mcp::post_one,
+            mcp::post,
             mcp_operation("mcpPostOne", "Speak to one MCP server behind the gateway").answers_with(
                 202,
                 "Heard; or, for clients that only post JSON, held",
@@ -67,14 +67,14 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/mcp/{upstream}",
             Agent,
-            mcp::get_one,
+            mcp::get,
             mcp_operation("mcpGetOne", "Hear what one MCP server says on its own account"),
         ),
         route(
             Method::DELETE,
             "/mcp/{upstream}",
             Agent,
-            mcp::delete_one,
+            mcp::delete,
             mcp_operation("mcpDeleteOne", "End a session with one MCP server").answers_nothing(204, "Ended"),
         ),
         route(
@@ -103,7 +103,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/.well-known/oauth-protected-resource/mcp/{upstream}",
             Public,
-            mcp::protected_resource_of,
+            mcp::protected_resource,
             Operation::new("protectedResourceOne", "The same, for one server").answers_with(
                 200,
                 "By a bearer token",

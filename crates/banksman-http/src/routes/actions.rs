@@ -69,7 +69,7 @@ async fn wait(
     };
     tokio::select! {
         case = app.engine.wait(caller, id, patience) => Ok(case?),
-        () = stopped => Ok(app.engine.action(caller, id).await?),
+        () = stopped => Ok(Box::pin(app.engine.action(caller, id)).await?),
     }
 }
 
@@ -119,7 +119,7 @@ pub(crate) async fn show(
     let left = patience.for_people();
     let look = async move {
         let case = if left.is_zero() {
-            app.engine.action(&caller, id).await?
+            Box::pin(app.engine.action(&caller, id)).await?
         } else {
             wait(&app, &caller, id, left).await?
         };

@@ -53,19 +53,11 @@ fn base(headers: &HeaderMap) -> String {
     format!("http://{host}")
 }
 
-/// `GET /.well-known/oauth-protected-resource`
-pub(crate) async fn protected_resource(headers: HeaderMap) -> Answer {
-    resource(&headers, "/mcp")
-}
-
-/// The same, for one server.
-pub(crate) async fn protected_resource_of(Path(upstream): Path<String>, headers: HeaderMap) -> Answer {
-    resource(&headers, &format!("/mcp/{upstream}"))
-}
-
-fn resource(headers: &HeaderMap, path: &str) -> Answer {
+/// `GET /.well-known/oauth-protected-resource`, and the same for one server.
+pub(crate) async fn protected_resource(upstream: Upstream, headers: HeaderMap) -> Answer {
+    let path = upstream.map_or_else(|| "/mcp".to_owned(), |Path(name)| format!("/mcp/{name}"));
     ok(&json!({
-        "resource": format!("{}{path}", base(headers)),
+        "resource": format!("{}{path}", base(&headers)),
         "resource_name": "Banksman",
         "bearer_methods_supported": ["header"],
     }))
@@ -81,72 +73,46 @@ fn gateway<'a>(app: &'a App, upstream: Option<&str>) -> Result<&'a Arc<Gateway>,
     app.gateway.as_ref().filter(|gateway| gateway.serves(upstream)).ok_or_else(missing)
 }
 
-async fn posted(
-    app: &App,
-    agent: Arc<Principal>,
-    upstream: Option<&str>,
-    headers: HeaderMap,
-    body: RawBody,
-) -> Answer {
-    let response = gateway(app, upstream)?.post(agent, upstream, headers, body.0).await;
-    Ok(response.map(axum::body::Body::new))
+/// A server's name, at the endpoint of one; without, the endpoint is that of all of them.
+type Upstream = Option<Path<String>>;
+
+fn name(upstream: &Upstream) -> Option<&str> {
+    upstream.as_ref().map(|Path(name)| name.as_str())
 }
 
+/// A message for a server.
 pub(crate) async fn post(
     State(app): State<App>,
     McpCaller(agent): McpCaller,
+    upstream: Upstream,
     headers: HeaderMap,
     body: RawBody,
 ) -> Answer {
-    posted(&app, agent, None, headers, body).await
-}
-
-pub(crate) async fn post_one(
-    State(app): State<App>,
-    McpCaller(agent): McpCaller,
-    Path(upstream): Path<String>,
-    headers: HeaderMap,
-    body: RawBody,
-) -> Answer {
-    posted(&app, agent, Some(&upstream), headers, body).await
-}
-
-async fn got(app: &App, agent: Arc<Principal>, upstream: Option<&str>, headers: HeaderMap) -> Answer {
-    let response = gateway(app, upstream)?.get(agent, upstream, headers).await;
+    let upstream = name(&upstream);
+    let response = gateway(&app, upstream)?.post(agent, upstream, headers, body.0).await;
     Ok(response.map(axum::body::Body::new))
 }
 
-pub(crate) async fn get(State(app): State<App>, McpCaller(agent): McpCaller, headers: HeaderMap) -> Answer {
-    got(&app, agent, None, headers).await
-}
-
-pub(crate) async fn get_one(
+/// What a server says on its own account.
+pub(crate) async fn get(
     State(app): State<App>,
     McpCaller(agent): McpCaller,
-    Path(upstream): Path<String>,
+    upstream: Upstream,
     headers: HeaderMap,
 ) -> Answer {
-    got(&app, agent, Some(&upstream), headers).await
-}
-
-async fn deleted(app: &App, agent: Arc<Principal>, upstream: Option<&str>, headers: HeaderMap) -> Answer {
-    let response = gateway(app, upstream)?.delete(agent, upstream, headers).await;
+    let upstream = name(&upstream);
+    let response = gateway(&app, upstream)?.get(agent, upstream, headers).await;
     Ok(response.map(axum::body::Body::new))
 }
 
+/// The end of a session.
 pub(crate) async fn delete(
     State(app): State<App>,
     McpCaller(agent): McpCaller,
+    upstream: Upstream,
     headers: HeaderMap,
 ) -> Answer {
-    deleted(&app, agent, None, headers).await
-}
-
-pub(crate) async fn delete_one(
-    State(app): State<App>,
-    McpCaller(agent): McpCaller,
-    Path(upstream): Path<String>,
-    headers: HeaderMap,
-) -> Answer {
-    deleted(&app, agent, Some(&upstream), headers).await
+    let upstream = name(&upstream);
+    let response = gateway(&app, upstream)?.delete(agent, upstream, headers).await;
+    Ok(response.map(axum::body::Body::new))
 }

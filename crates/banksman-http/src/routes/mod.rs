@@ -6,11 +6,13 @@ pub(crate) mod batches;
 pub(crate) mod decisions;
 pub(crate) mod events;
 pub(crate) mod hitl;
+pub(crate) mod hooks;
 pub(crate) mod house;
 pub(crate) mod mcp;
 pub(crate) mod meta;
 pub(crate) mod metrics;
 pub(crate) mod policy;
+pub(crate) mod post;
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;

@@ -27,6 +27,7 @@ mod access;
 mod bad_input;
 mod console;
 mod errors;
+mod hooks;
 mod meta;
 mod openapi;
 mod v1;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use banksman_core::{Action, Actor, Assessment, Digest, PrincipalKind, Tier, Timestamp, Verdict};
 use banksman_engine::{Clock, Engine, EngineConfig, Judge, LogSink, NewToken, Signer, SystemClock};
 use banksman_http::{App, Hosts};
-use banksman_policy::{Facts, HousePolicy, Policy};
+use banksman_policy::{Facts, HousePolicy, Judgement, Policy};
 use banksman_store::sqlite::SqliteStore;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -50,6 +50,14 @@ impl Judge for Strict {
             verdict.rule = "forbidden".into();
         }
         verdict
+    }
+
+    fn explain(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
+        Judge::explain(&self.0, action, assessment, facts)
+    }
+
+    fn policy(&self) -> Option<&Policy> {
+        Some(&self.0)
     }
 
     fn house(&self) -> &HousePolicy {

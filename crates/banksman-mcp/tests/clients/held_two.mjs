@@ -1,17 +1,22 @@
 // The TypeScript SDK's client of era two: it sends a held call again by itself until there is a result.
+// With PATIENCE_S it is told to wait for so long; without, it waits as it comes.
 
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import { Client, DEFAULT_REQUEST_TIMEOUT_MSEC, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
-const requestInit = { headers: { Authorization: `Bearer ${process.env.TOKEN}` } };
-const transport = new StreamableHTTPClientTransport(new URL(process.env.URL), { requestInit });
+const { URL: url, TOKEN, TO, PATIENCE_S, HELD_S } = process.env;
+if (!PATIENCE_S && DEFAULT_REQUEST_TIMEOUT_MSEC >= HELD_S * 1000) throw new Error("it is not held for long enough");
+const options = PATIENCE_S ? { timeout: PATIENCE_S * 1000 } : undefined;
+const requestInit = { headers: { Authorization: `Bearer ${TOKEN}` } };
+const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit });
 const client = new Client({ name: "held-two", version: "1" }, { versionNegotiation: { mode: "auto" } });
 await client.connect(transport);
-let result = await client.callTool({ name: "send", arguments: { to: "ada" } }, { timeout: 3000 });
+const call = (name, args) => client.callTool({ name, arguments: args }, options);
+let result = await call("send", { to: TO });
 while (result.isError) {
   const text = result.content[0].text;
   if (!/^(PENDING|RUNNING)/.test(text)) throw new Error(text);
   const id = text.match(/\((act_\w+)\)/)[1];
-  result = await client.callTool({ name: "banksman_wait", arguments: { id, wait_s: 1 } }, { timeout: 3000 });
+  result = await call("banksman_wait", PATIENCE_S ? { id, wait_s: 1 } : { id });
 }
 console.log(result.content[0].text);
 await client.close();

@@ -17,6 +17,7 @@ mod docs;
 mod held;
 mod hostile;
 mod others;
+mod patience;
 mod peer;
 mod programs;
 mod world;

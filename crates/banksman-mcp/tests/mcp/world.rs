@@ -133,14 +133,19 @@ impl World {
 
     /// The one action that waits, as soon as it does.
     pub(crate) async fn pending(&self) -> Case {
-        for _ in 0..500 {
-            if let Some(case) = self.engine.actions(CaseQuery::pending(10)).await.unwrap().into_iter().next()
-            {
-                return case;
+        self.all_pending(1).await.remove(0)
+    }
+
+    /// The actions that wait, as soon as so many do. Clients that are programs take their time to start.
+    pub(crate) async fn all_pending(&self, count: usize) -> Vec<Case> {
+        for _ in 0..3000 {
+            let found = self.engine.actions(CaseQuery::pending(10)).await.unwrap();
+            if found.len() >= count {
+                return found;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
-        panic!("nothing waits");
+        panic!("there are not {count} that wait");
     }
 
     pub(crate) async fn decide(&self, case: &Case, decision: Decision, request: Said<'_>) {

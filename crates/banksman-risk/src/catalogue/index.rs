@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::programs::canonical;
+use super::programs::{ByName, canonical};
 use super::rule::{Clause, Rule};
 use super::{RuleIndex, TextPattern};
 
@@ -23,17 +23,17 @@ pub(super) struct Index {
     pub(super) paths: Vec<Entry>,
     pub(super) urls: Vec<Entry>,
     pub(super) tools: Vec<Entry>,
-    pub(super) signals: HashMap<Box<str>, Vec<Entry>>,
+    pub(super) signals: ByName<Vec<Entry>>,
 }
 
 /// Clauses by the name that they are about.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Names {
-    exact: HashMap<Box<str>, Vec<Entry>>,
+    exact: ByName<Vec<Entry>>,
     /// `mkfs.*`, by its first byte, so that `ls` does not have to ask.
     prefixed: HashMap<u8, Vec<(TextPattern, Entry)>>,
     /// `*.execute`, by its last part.
-    suffixed: HashMap<Box<str>, Vec<(TextPattern, Entry)>>,
+    suffixed: ByName<Vec<(TextPattern, Entry)>>,
     /// Names that have neither a beginning nor an end.
     rest: Vec<(TextPattern, Entry)>,
 }

@@ -1,18 +1,21 @@
 //! Loads rules and proves them: a rule whose examples do not hold is not a rule.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use banksman_core::Kind;
 
 use super::programs::{Misdescribed, Programs};
-use super::rule::{Example, Rule, RuleSet};
+use super::rule::{Example, Examples, Rule, RuleSet};
 use super::{Catalogue, Clause, Index, TextPattern};
 use crate::fact::SIGNALS;
 use crate::{Assessor, Limits};
 
-/// The built-in rules, as the build has read them.
+/// The built-in rules, as the build has read them, with no examples.
 const BUILTIN: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.json"));
+
+/// Their examples, by id.
+const EXAMPLES: &str = include_str!(concat!(env!("OUT_DIR"), "/examples.json"));
 
 /// Rules that may not be switched off: they notice what could not be read.
 const ESSENTIAL: &[&str] = &["unread."];
@@ -64,10 +67,14 @@ impl RuleSet {
     /// # Errors
     /// Never in a build that passed its tests.
     pub fn builtin() -> Result<Self, CatalogueError> {
-        serde_json::from_str(BUILTIN).map_err(|error| CatalogueError::Syntax {
-            file: "the built-in rules".to_owned(),
-            problem: error.to_string(),
-        })
+        let mut set = Self::builtin_to_judge_by()?;
+        add_examples(&mut set.rules)?;
+        Ok(set)
+    }
+
+    /// The same without their examples, which are not needed to judge and take a third of the time to read.
+    fn builtin_to_judge_by() -> Result<Self, CatalogueError> {
+        serde_json::from_str(BUILTIN).map_err(|error| misbuilt(&error))
     }
 
     /// Reads rules.
@@ -80,9 +87,35 @@ impl RuleSet {
     }
 }
 
+/// Gives built-in rules their examples back. A rule that replaces one has its own.
+fn add_examples(rules: &mut [Rule]) -> Result<(), CatalogueError> {
+    let mut known: HashMap<String, Examples> =
+        serde_json::from_str(EXAMPLES).map_err(|error| misbuilt(&error))?;
+    for rule in rules.iter_mut().filter(|rule| rule.examples.matches.is_empty()) {
+        if let Some(examples) = known.remove(&rule.id) {
+            rule.examples = examples;
+        }
+    }
+    Ok(())
+}
+
+fn misbuilt(error: &serde_json::Error) -> CatalogueError {
+    CatalogueError::Syntax { file: "the built-in rules".to_owned(), problem: error.to_string() }
+}
+
 impl Catalogue {
-    /// The built-in rules. Their examples are run by tests and not here: nothing about them can change between a
-    /// build and its use.
+    /// The rules with all their examples, for people to read.
+    ///
+    /// # Errors
+    /// Never in a build that passed its tests.
+    pub fn rules_with_examples(&self) -> Result<Vec<Rule>, CatalogueError> {
+        let mut rules = self.rules.clone();
+        add_examples(&mut rules)?;
+        Ok(rules)
+    }
+
+    /// The built-in rules. They are checked and proved by tests and not here: nothing about them can change between
+    /// a build and its use.
     ///
     /// # Errors
     /// Never in a build that passed its tests.
@@ -91,7 +124,7 @@ impl Catalogue {
         if let Some(known) = BUILT.get() {
             return Ok(Arc::clone(known));
         }
-        let catalogue = Arc::new(Self::compile(RuleSet::builtin()?)?);
+        let catalogue = Arc::new(Self::compile(RuleSet::builtin_to_judge_by()?)?);
         Ok(Arc::clone(BUILT.get_or_init(|| catalogue)))
     }
 
@@ -106,7 +139,10 @@ impl Catalogue {
         }
         let unproven: Option<HashSet<String>> =
             own.programs.is_empty().then(|| own.rules.iter().map(|rule| rule.id.clone()).collect());
-        let catalogue = Arc::new(Self::compile(merge(RuleSet::builtin()?, own)?)?);
+        own.rules.iter().try_for_each(check)?;
+        let builtin = if unproven.is_some() { RuleSet::builtin_to_judge_by()? } else { RuleSet::builtin()? };
+        let catalogue = Arc::new(Self::compile(merge(builtin, own)?)?);
+        catalogue.rules.iter().try_for_each(|rule| check_subcommands(rule, &catalogue.programs))?;
         prove(&catalogue, |rule| unproven.as_ref().is_none_or(|own| own.contains(&rule.id)))?;
         Ok(catalogue)
     }
@@ -114,14 +150,6 @@ impl Catalogue {
     fn compile(set: RuleSet) -> Result<Self, CatalogueError> {
         let programs =
             Programs::of(set.programs).map_err(|Misdescribed(name, problem)| meaning(&name, &problem))?;
-        let mut seen = HashSet::new();
-        for rule in &set.rules {
-            check(rule)?;
-            check_subcommands(rule, &programs)?;
-            if !seen.insert(rule.id.as_str()) {
-                return Err(meaning(&rule.id, "there are two rules of this id"));
-            }
-        }
         Ok(Self { index: Index::of(&set.rules), programs, rules: set.rules })
     }
 }
@@ -250,9 +278,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_built_in_rule_is_proved_by_its_examples() {
-        let catalogue = Catalogue::builtin().unwrap();
+    fn every_built_in_rule_is_sound_and_proved_by_its_examples() {
+        let set = RuleSet::builtin().unwrap();
+        let mut seen = HashSet::new();
+        for rule in &set.rules {
+            check(rule).unwrap_or_else(|error| panic!("{error}"));
+            assert!(seen.insert(rule.id.clone()), "{} is there twice", rule.id);
+        }
+        let catalogue = Arc::new(Catalogue::compile(set).unwrap());
+        for rule in catalogue.rules() {
+            check_subcommands(rule, &catalogue.programs).unwrap_or_else(|error| panic!("{error}"));
+        }
         prove(&catalogue, |_| true).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    #[test]
+    fn what_people_read_has_the_examples_that_judging_goes_without() {
+        let catalogue = Catalogue::builtin().unwrap();
+        assert!(catalogue.rules().iter().all(|rule| rule.examples.matches.is_empty()));
+        let told = catalogue.rules_with_examples().unwrap();
+        assert!(
+            told.iter().all(|rule| !rule.examples.matches.is_empty() && !rule.examples.differs.is_empty())
+        );
     }
 
     #[test]

@@ -44,7 +44,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// The rules, in the order of the catalogue.
+    /// The rules, in the order of the catalogue; built-in ones without their examples.
     #[must_use]
     pub fn rules(&self) -> &[Rule] {
         &self.rules

@@ -21,17 +21,20 @@ pub(super) static UNKNOWN: ProgramSpec = ProgramSpec {
     like: None,
 };
 
+/// What is found by a name. A quick hash will do: names are put in by rules only, and whoever asks for one puts none in.
+pub(super) type ByName<T> = HashMap<Box<str>, T, foldhash::fast::FixedState>;
+
 /// Every program that is described, with its subcommands.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Programs {
-    by_name: HashMap<Box<str>, Program>,
+    by_name: ByName<Program>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Program {
     spec: ProgramSpec,
     /// By the words after the program: `stash`, `container run`.
-    subcommands: HashMap<Box<str>, ProgramSpec>,
+    subcommands: ByName<ProgramSpec>,
 }
 
 /// A program that is described in a way that cannot be: its name, and what is wrong.
@@ -39,7 +42,7 @@ pub(super) struct Misdescribed(pub(super) String, pub(super) String);
 
 impl Programs {
     pub(super) fn of(described: BTreeMap<String, ProgramSpec>) -> Result<Self, Misdescribed> {
-        let mut by_name: HashMap<Box<str>, Program> = HashMap::new();
+        let mut by_name: ByName<Program> = ByName::default();
         let mut alike = Vec::new();
         for (name, spec) in described {
             match name.split_once(' ') {

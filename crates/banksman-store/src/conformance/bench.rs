@@ -6,7 +6,10 @@ use std::sync::Arc;
 use banksman_core::audit::Event;
 use banksman_core::{Case, Timestamp};
 
-use crate::{CaseQuery, Control, Credential, EventQuery, Order, Store, StoredEvent, StoredNotice};
+use crate::{
+    CaseQuery, Control, Credential, Delivery, DeliveryQuery, EventQuery, Job, JobQuery, Order, Store,
+    StoredEvent, StoredNotice,
+};
 
 use super::Harness;
 
@@ -55,6 +58,8 @@ pub(super) struct Snapshot {
     pub(super) cases: Vec<Case>,
     pub(super) events: Vec<StoredEvent>,
     pub(super) notices: Vec<StoredNotice>,
+    deliveries: Vec<Delivery>,
+    jobs: Vec<Job>,
     pub(super) control: Control,
     pub(super) credentials: Vec<Credential>,
     last_seq: u64,
@@ -69,6 +74,11 @@ impl Snapshot {
             cases: store.cases(oldest_first).await.unwrap(),
             events: store.events(EventQuery::following(0, ALL)).await.unwrap(),
             notices: store.notices(ALL).await.unwrap(),
+            deliveries: store
+                .deliveries(DeliveryQuery { limit: ALL, ..DeliveryQuery::default() })
+                .await
+                .unwrap(),
+            jobs: store.jobs(JobQuery { limit: ALL, ..JobQuery::default() }).await.unwrap(),
             control: store.control().await.unwrap(),
             credentials: store.credentials().await.unwrap(),
             last_seq: store.last_seq().await.unwrap(),

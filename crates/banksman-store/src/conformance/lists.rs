@@ -6,8 +6,8 @@ use banksman_core::{ActionId, Case, Risk, Status, Submission, Tier, Triage};
 
 use super::Harness;
 use super::bench::Bench;
-use super::fixture::{Proposal, advance, approve, claim, deny, hold, id, opening, second};
-use crate::{CaseQuery, Order, Store};
+use super::fixture::{Proposal, advance, approve, claim, deny, edit, hold, id, opening, second};
+use crate::{CaseQuery, Order, PendingCounts, SortBy, Store};
 
 /// Actions of two agents with two tools at all tiers, some of them moved on.
 async fn varied_cases(store: &Arc<dyn Store>) -> Vec<Case> {
@@ -17,7 +17,7 @@ async fn varied_cases(store: &Arc<dyn Store>) -> Vec<Case> {
             tool: if number % 3 == 0 { "mail".into() } else { "refund".into() },
             tier: [Tier::Approve, Tier::Escalate, Tier::Auto, Tier::Approve, Tier::Block]
                 [usize::try_from(number).unwrap() % 5],
-            risk: Risk::High,
+            risk: Risk::ALL[usize::try_from(number).unwrap() % Risk::ALL.len()],
             // Older by its clock than by its id: the order is that of the ids.
             at: second(100 - i64::try_from(number).unwrap()),
             ..Proposal::number(number)
@@ -37,6 +37,7 @@ async fn varied_cases(store: &Arc<dyn Store>) -> Vec<Case> {
 fn wanted(query: &CaseQuery, case: &Case) -> bool {
     query.status.is_none_or(|status| case.status() == status)
         && query.tier.is_none_or(|tier| case.submission.verdict.tier == tier)
+        && query.risk.is_none_or(|risk| case.submission.verdict.risk == risk)
         && query.tool.as_deref().is_none_or(|tool| case.submission.action.tool == tool)
         && query.agent.as_deref().is_none_or(|agent| case.agent == agent)
 }
@@ -160,5 +161,173 @@ pub async fn what_is_pending_is_counted<H: Harness>() {
     let pending = bench.store().cases(CaseQuery::pending(usize::MAX)).await.unwrap();
     assert_eq!(bench.store().pending_count().await.unwrap(), u64::try_from(pending.len()).unwrap());
     assert_eq!(bench.store().cases(CaseQuery::pending(0)).await.unwrap(), Vec::new());
+    bench.finish().await;
+}
+
+/// What is pending comes in any order that people ask for, page by page, without gaps or repeats, whatever else they ask.
+pub async fn what_is_pending_comes_in_any_order<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let cases = varied_cases(bench.store()).await;
+    let pending: Vec<Case> = cases.into_iter().filter(|case| case.status() == Status::Pending).collect();
+    for sort in [SortBy::Age, SortBy::Urgency, SortBy::Deadline, SortBy::Risk] {
+        for risk in [None, Some(Risk::Low), Some(Risk::Critical)] {
+            for tool in [None, Some("mail")] {
+                for tier in [None, Some(Tier::Escalate)] {
+                    let query = CaseQuery {
+                        sort,
+                        risk,
+                        tier,
+                        tool: tool.map(Into::into),
+                        ..CaseQuery::pending(1_000)
+                    };
+                    let mut expected: Vec<Case> =
+                        pending.iter().filter(|case| wanted(&query, case)).cloned().collect();
+                    match sort {
+                        SortBy::Age | SortBy::Urgency => {}
+                        SortBy::Deadline => expected.sort_by_key(|case| case.state.ends_at()),
+                        SortBy::Risk => {
+                            expected.sort_by_key(|case| std::cmp::Reverse(case.submission.verdict.risk));
+                        }
+                    }
+                    assert_eq!(bench.store().cases(query.clone()).await.unwrap(), expected, "{query:?}");
+                    let query = CaseQuery { limit: 3, ..query };
+                    assert_eq!(paged(bench.store(), query.clone()).await, ids(&expected), "{query:?}");
+                }
+            }
+        }
+    }
+    bench.finish().await;
+}
+
+/// Words are found wherever an action says them, in both sizes of letters, and nothing in them is a pattern.
+pub async fn words_are_found<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let store = bench.store();
+    let find = async |words: &[&str], status| {
+        let words = words.iter().map(|word| (*word).to_owned()).collect();
+        let query =
+            CaseQuery { status: Some(status), words, order: Order::Ascending, ..CaseQuery::newest(9) };
+        ids(&store.cases(query).await.unwrap())
+    };
+    for (number, tool) in (1..).zip(["Refund_A-77120", "refund_50%", "gr\u{f6}\u{df}e", "it's_quoted"]) {
+        hold(store, Proposal { tool: tool.into(), ..Proposal::number(number) }).await;
+    }
+    hold(store, Proposal::number(5).by("the Archivist")).await;
+    let denied = hold(store, Proposal { tool: "refund_a-77120_again".into(), ..Proposal::number(6) }).await;
+    advance(store, deny(&denied, second(1))).await;
+    for (words, found) in [
+        (&["a-77120"][..], vec![1]),
+        (&["REFUND_"], vec![1, 2]),
+        (&["refund_", "50%"], vec![2]),
+        (&["%"], vec![2]),
+        (&["refund_5_%"], vec![]),
+        (&["gr\u{f6}\u{df}e"], vec![3]),
+        (&["t's_q"], vec![4]),
+        (&["archivist"], vec![5]),
+        (&["' OR 1=1 --"], vec![]),
+    ] {
+        let expected: Vec<ActionId> = found.into_iter().map(id).collect();
+        assert_eq!(find(words, Status::Pending).await, expected, "{words:?}");
+    }
+    assert_eq!(find(&["77120"], Status::Denied).await, [id(6)]);
+    bench.finish().await;
+}
+
+/// Words are looked for among as many as asked, and looking goes on from there without gaps or repeats.
+pub async fn words_are_looked_for_a_stretch_at_a_time<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let store = bench.store();
+    for number in 1..=20 {
+        let tool = if number % 5 == 0 { "needle" } else { "hay" };
+        hold(store, Proposal { tool: tool.into(), ..Proposal::number(number) }).await;
+    }
+    for among in [1, 3, 5, 7, 20, 100] {
+        let mut query = CaseQuery { words: vec!["needle".into()], among, ..CaseQuery::urgent(9) };
+        let (mut found, mut stretches) = (Vec::new(), 0);
+        loop {
+            found.extend(ids(&store.cases(query.clone()).await.unwrap()));
+            stretches += 1;
+            let Some(last) = store.place(query.clone(), among).await.unwrap() else { break };
+            query.after = Some(last);
+        }
+        assert_eq!(found, [5, 10, 15, 20].map(id), "{among}");
+        assert_eq!(stretches, 20 / among + 1, "{among}");
+    }
+    bench.finish().await;
+}
+
+/// History is looked through as far as asked, and no further.
+pub async fn history_is_looked_through_within_bounds<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let store = bench.store();
+    for number in 1..=9 {
+        let case = hold(store, Proposal::number(number)).await;
+        if number % 3 == 0 {
+            advance(store, deny(&case, second(1))).await;
+        }
+    }
+    let denied =
+        |among, after| CaseQuery { status: Some(Status::Denied), among, after, ..CaseQuery::newest(9) };
+    for (among, after, found) in [
+        (9, None, vec![9, 6, 3]),
+        (4, None, vec![9, 6]),
+        (1, None, vec![9]),
+        (3, Some(9), vec![6]),
+        (0, None, vec![]),
+    ] {
+        let expected: Vec<ActionId> = found.into_iter().map(id).collect();
+        assert_eq!(
+            ids(&store.cases(denied(among, after.map(id))).await.unwrap()),
+            expected,
+            "{among} {after:?}"
+        );
+    }
+    bench.finish().await;
+}
+
+/// What is pending is counted by what it is, and the counts follow what happens.
+pub async fn what_is_pending_is_counted_by_what_it_is<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let store = bench.store();
+    assert_eq!(store.pending_counts().await.unwrap(), PendingCounts::default());
+    let cases = varied_cases(store).await;
+    let pending: Vec<&Case> = cases.iter().filter(|case| case.status() == Status::Pending).collect();
+    let counts = store.pending_counts().await.unwrap();
+    for risk in Risk::ALL {
+        let expected = pending.iter().filter(|case| case.submission.verdict.risk == *risk).count();
+        assert_eq!(
+            counts.by_risk.get(risk).copied().unwrap_or(0),
+            u64::try_from(expected).unwrap(),
+            "{risk}"
+        );
+    }
+    for tier in Tier::ALL {
+        let expected = pending.iter().filter(|case| case.submission.verdict.tier == *tier).count();
+        assert_eq!(
+            counts.by_tier.get(tier).copied().unwrap_or(0),
+            u64::try_from(expected).unwrap(),
+            "{tier}"
+        );
+    }
+    for named in [&counts.by_tool, &counts.by_agent] {
+        assert_eq!(named.iter().map(|(_, count)| count).sum::<u64>(), u64::try_from(pending.len()).unwrap());
+        assert!(named.is_sorted_by(|one, other| one.1 >= other.1), "{named:?}");
+    }
+    bench.finish().await;
+}
+
+/// Each version of what would run stays to be looked at.
+pub async fn earlier_versions_stay<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let store = bench.store();
+    let case = hold(store, Proposal::number(1)).await;
+    assert_eq!(store.submission(case.id, 1).await.unwrap().as_ref(), Some(&*case.submission));
+    for (unknown, version) in [(case.id, 2), (case.id, 0), (case.id, u32::MAX), (id(2), 1)] {
+        assert_eq!(store.submission(unknown, version).await.unwrap(), None, "{unknown} {version}");
+    }
+    let edited = advance(store, edit(&case, 77, second(1))).await;
+    assert_eq!(edited.version, 2);
+    assert_eq!(store.submission(case.id, 1).await.unwrap().as_ref(), Some(&*case.submission));
+    assert_eq!(store.submission(case.id, 2).await.unwrap().as_ref(), Some(&*edited.submission));
     bench.finish().await;
 }

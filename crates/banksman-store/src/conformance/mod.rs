@@ -36,6 +36,7 @@ pub mod house;
 pub mod lists;
 pub mod log;
 pub mod outbox;
+pub mod post;
 pub mod time;
 
 use std::sync::Arc;
@@ -115,6 +116,12 @@ macro_rules! conformance_suite {
                 every_status_can_be_listed
                 pages_hold_still_while_the_list_moves
                 what_is_pending_is_counted
+                what_is_pending_comes_in_any_order
+                words_are_found
+                words_are_looked_for_a_stretch_at_a_time
+                history_is_looked_through_within_bounds
+                what_is_pending_is_counted_by_what_it_is
+                earlier_versions_stay
             }
             time {
                 due_means_from_that_very_moment
@@ -125,6 +132,18 @@ macro_rules! conformance_suite {
                 notices_come_in_order_until_settled
                 a_notice_without_an_event_is_refused
                 places_in_the_outbox_are_not_used_again
+            }
+            post {
+                a_delivery_is_planned_once
+                deliveries_are_taken_when_they_are_due
+                an_overtaken_attempt_changes_nothing
+                a_failed_delivery_can_be_sent_again
+                messages_are_counted_by_recipient_and_time
+                deliveries_settle_with_their_notice
+                an_action_has_one_job
+                what_a_provider_tells_is_seen_once
+                one_of_many_readers_reads_on
+                hostile_names_reach_nobody_else
             }
             meters {
                 a_meter_shows_what_was_added_within_its_window
@@ -186,6 +205,7 @@ mod tests {
             include_str!("lists.rs"),
             include_str!("time.rs"),
             include_str!("outbox.rs"),
+            include_str!("post.rs"),
             include_str!("house.rs"),
             include_str!("hostile.rs"),
         ] {

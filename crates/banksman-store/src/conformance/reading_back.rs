@@ -6,8 +6,8 @@ use std::sync::Arc;
 use banksman_core::{
     Action, Annotations, Assessment, Case, Command, Decision, Escalation, EscalationStep, Estimate, Finding,
     FreezeId, FreezeScope, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum,
-    RememberLimits, RememberScope, Risk, Severity, Status, Submission, Tier, TokenId, Transition, Triage,
-    Verdict, open, step,
+    RememberLimits, RememberScope, Resume, Risk, Severity, Status, Submission, Tier, TokenId, Transition,
+    Triage, Verdict, open, step,
 };
 
 use super::bench::Bench;
@@ -151,6 +151,7 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         state_before: Some(json(r#"{"balance":"899.50"}"#)),
         preconditions: Some(json(r#"{"order.version":4}"#)),
         checkpoint: Some(json(r#""opaque""#)),
+        resume: Some(Resume { url: "https://agents.example.org/resume".into() }),
         server: Some("mail".into()),
         annotations: Some(Annotations {
             read_only_hint: Some(false),

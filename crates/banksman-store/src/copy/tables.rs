@@ -93,6 +93,15 @@ fn idempotency_id(table: &Table, row: &[Value]) -> Result<Value, StoreError> {
     }
 }
 
+fn seen_id(table: &Table, row: &[Value]) -> Result<Value, StoreError> {
+    match (table.value(row, "channel"), table.value(row, "event")) {
+        (Some(Value::Text(channel)), Some(Value::Text(event))) => {
+            Ok(Value::Bytes(keys::seen(channel, event).as_bytes().to_vec()))
+        }
+        _ => Err(odd("what a provider told")),
+    }
+}
+
 fn odd(what: &str) -> StoreError {
     StoreError::Corrupt(format!("{what} in SQLite is not what it should be"))
 }
@@ -153,6 +162,8 @@ pub(super) const TABLES: &[Table] = &[
             ("wake_at", Type::INT8),
             ("claimed_at", Type::INT8),
             ("priority", Type::INT2),
+            ("risk", Type::INT2),
+            ("deadline", Type::INT8),
             ("reviews", Type::TEXT),
             ("state", Type::TEXT),
         ],
@@ -231,5 +242,58 @@ pub(super) const TABLES: &[Table] = &[
         key: "id",
         left_behind: None,
         derived: None,
+    },
+    Table {
+        name: "deliveries",
+        columns: &[
+            ("id", Type::INT8),
+            ("action", Type::BYTEA),
+            ("version", Type::INT8),
+            ("purpose", Type::TEXT),
+            ("round", Type::INT8),
+            ("channel", Type::TEXT),
+            ("recipient", Type::TEXT),
+            ("status", Type::TEXT),
+            ("attempt", Type::INT8),
+            ("next_at", Type::INT8),
+            ("message", Type::INT8),
+            ("provider_id", Type::TEXT),
+            ("error", Type::TEXT),
+            ("created_at", Type::INT8),
+            ("updated_at", Type::INT8),
+        ],
+        key: "id",
+        left_behind: None,
+        derived: None,
+    },
+    Table {
+        name: "jobs",
+        columns: &[
+            ("id", Type::INT8),
+            ("action", Type::BYTEA),
+            ("status", Type::TEXT),
+            ("attempt", Type::INT8),
+            ("next_at", Type::INT8),
+            ("error", Type::TEXT),
+            ("created_at", Type::INT8),
+            ("updated_at", Type::INT8),
+        ],
+        key: "id",
+        left_behind: None,
+        derived: None,
+    },
+    Table {
+        name: "log_readers",
+        columns: &[("reader", Type::TEXT), ("seq", Type::INT8)],
+        key: "reader",
+        left_behind: None,
+        derived: None,
+    },
+    Table {
+        name: "seen_events",
+        columns: &[("channel", Type::TEXT), ("event", Type::TEXT), ("at", Type::INT8)],
+        key: "channel, event",
+        left_behind: None,
+        derived: Some((("id", Type::BYTEA), seen_id)),
     },
 ];

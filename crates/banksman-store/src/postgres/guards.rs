@@ -9,8 +9,8 @@ use banksman_core::meter::MeterId;
 use banksman_core::{ActionId, Digest, Status, Timestamp};
 
 use super::keys;
-use crate::Conflict;
 use crate::encode::{CaseRow, EncodedCommit};
+use crate::{Conflict, Post};
 
 /// Where an action stands.
 #[derive(Debug, Clone, Copy)]
@@ -35,6 +35,10 @@ pub(super) struct Known {
     pub(super) joinable: HashMap<Digest, ActionId>,
     /// What idempotency keys led to: the request and the action.
     pub(super) used_keys: HashMap<Digest, (Digest, ActionId)>,
+    /// How far readers have read the log.
+    pub(super) places: HashMap<String, u64>,
+    /// What providers have told us before.
+    pub(super) seen: HashSet<Digest>,
     /// Whose number of pending actions has changed in this group.
     pub(super) recounted: HashSet<String>,
     /// Actions that a commit of this group has written.
@@ -88,6 +92,9 @@ impl Known {
             let id = row.case.id;
             return Some(if self.has_moved(row) { Conflict::CaseMoved(id) } else { Conflict::TooLate(id) });
         }
+        if let Some(conflict) = commit.post.as_ref().and_then(|post| self.post_conflict(post)) {
+            return Some(conflict);
+        }
         if let Some(key) = &commit.idempotency
             && let Some((request, action)) = self.used_keys.get(&keys::idempotency_of(key))
         {
@@ -105,6 +112,19 @@ impl Known {
             let other = joined(row).filter(|other| row.submission.is_some() && *other != row.case.id);
             other.map(Conflict::Joinable)
         })
+    }
+
+    fn post_conflict(&self, post: &Post) -> Option<Conflict> {
+        if let Some(reading) = &post.reading
+            && self.places.get(reading.reader).copied().unwrap_or(0) != reading.from
+        {
+            return Some(Conflict::ReadOn);
+        }
+        let seen = post
+            .seen
+            .as_ref()
+            .is_some_and(|seen| self.seen.contains(&keys::seen(&seen.channel, &seen.event)));
+        seen.then_some(Conflict::EventSeen)
     }
 
     /// Whether a move was computed from another revision than the one that is there.
@@ -153,6 +173,10 @@ impl Known {
         self.charged.extend(commit.charges.iter().map(|charge| charge.meter));
         if let Some(key) = &commit.idempotency {
             self.used_keys.insert(keys::idempotency_of(key), (key.request, key.action));
+        }
+        if let Some(post) = &commit.post {
+            self.places.extend(post.reading.iter().map(|reading| (reading.reader.to_owned(), reading.to)));
+            self.seen.extend(post.seen.iter().map(|seen| keys::seen(&seen.channel, &seen.event)));
         }
         if !commit.control.is_empty() {
             self.epoch += 1;

@@ -23,6 +23,11 @@ pub(crate) fn idempotency(agent: &str, key: &str) -> Digest {
     pair(agent.as_bytes(), key.as_bytes())
 }
 
+/// What a provider told us, by channel.
+pub(crate) fn seen(channel: &str, event: &str) -> Digest {
+    pair(channel.as_bytes(), event.as_bytes())
+}
+
 /// The digest of the first has a fixed length, so that no two pairs run into each other.
 fn pair(first: &[u8], second: &[u8]) -> Digest {
     let mut both = Digest::of(first).as_bytes().to_vec();

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use banksman_core::Status;
 use tokio_postgres::types::ToSql;
 
-use super::rows::CASE_COLUMNS;
-use crate::{CaseQuery, EventQuery, Order};
+use super::rows::{BODY, CASE_COLUMNS};
+use crate::encode::rank;
+use crate::{CaseQuery, EventQuery, Order, SortBy};
 
 /// A statement that is being put together. What comes from outside is always a value, never text.
 pub(super) struct Listing {
@@ -15,18 +16,18 @@ pub(super) struct Listing {
 }
 
 impl Listing {
-    fn new(sql: String) -> Self {
+    pub(super) fn new(sql: String) -> Self {
         Self { sql, values: Vec::new() }
     }
 
     /// Adds a value and answers how the text refers to it.
-    fn value(&mut self, value: impl ToSql + Sync + Send + 'static) -> String {
+    pub(super) fn value(&mut self, value: impl ToSql + Sync + Send + 'static) -> String {
         self.values.push(Box::new(value));
         format!("${}", self.values.len())
     }
 
     /// A condition that ends with a value.
-    fn filter(&mut self, condition: &str, value: impl ToSql + Sync + Send + 'static) {
+    pub(super) fn filter(&mut self, condition: &str, value: impl ToSql + Sync + Send + 'static) {
         let place = self.value(value);
         let _ = write!(self.sql, " AND {condition} {place}");
     }
@@ -48,10 +49,9 @@ fn beyond(order: Order) -> (&'static str, &'static str) {
     }
 }
 
-/// What [`cases`] selects by, besides place and priority. The status stands in the text, because only then does a
-/// prepared statement use an index for that status.
-fn selected(listing: &mut Listing, query: &CaseQuery) {
-    let _ = write!(listing.sql, "SELECT {CASE_COLUMNS}, a.priority FROM actions a WHERE true");
+/// The filters of a query on `a`, but for words. The status stands in the text, because only then does a prepared
+/// statement use an index for that status.
+fn chosen(listing: &mut Listing, query: &CaseQuery) {
     if let Some(status) = query.status {
         let _ = write!(listing.sql, " AND a.status = '{}'", status.as_str());
     }
@@ -64,56 +64,129 @@ fn selected(listing: &mut Listing, query: &CaseQuery) {
     if let Some(tier) = query.tier {
         listing.filter("a.tier =", tier.as_str());
     }
+    if let Some(risk) = query.risk {
+        listing.filter("a.risk =", i16::from(rank(risk)));
+    }
 }
 
-pub(super) fn cases(query: &CaseQuery) -> Listing {
-    if query.urgent_first && query.status == Some(Status::Pending) {
-        return urgent_cases(query);
+/// The words of a query, in what `a` asks for or in the name of its agent.
+fn words(listing: &mut Listing, query: &CaseQuery) {
+    for word in &query.words {
+        let place = listing.value(word.to_ascii_lowercase());
+        // By bytes: only the letters of ASCII are the same in both sizes.
+        let _ = write!(
+            listing.sql,
+            " AND (strpos(lower({BODY} COLLATE \"C\"), {place}) > 0 OR strpos(lower(a.agent), {place}) > 0)"
+        );
     }
+}
+
+/// The statement for a list.
+pub(super) fn cases(query: &CaseQuery) -> Listing {
+    let sorted = query.sort != SortBy::Age || query.risk.is_some() || !query.words.is_empty();
+    if sorted && query.status == Some(Status::Pending) { in_brief(query) } else { by_age(query) }
+}
+
+/// A walk along the table, or an index that is in its order.
+fn by_age(query: &CaseQuery) -> Listing {
     let (beyond, direction) = beyond(query.order);
-    let mut listing = Listing::new(String::new());
-    selected(&mut listing, query);
-    if let Some(after) = query.after {
-        listing.filter(&format!("a.id {beyond}"), after.to_bytes().to_vec());
+    let mut listing = Listing::new(format!("SELECT {CASE_COLUMNS} FROM "));
+    let after = query.after.map(|after| after.to_bytes().to_vec());
+    let bounded = query.among < usize::MAX;
+    if bounded {
+        listing.sql.push_str("(SELECT * FROM actions WHERE true");
+        if let Some(after) = after.clone() {
+            listing.filter(&format!("id {beyond}"), after);
+        }
+        let among = listing.value(limit(query.among));
+        let _ = write!(listing.sql, " ORDER BY id {direction} LIMIT {among}) a");
+    } else {
+        listing.sql.push_str("actions a");
+    }
+    listing.sql.push_str(" WHERE true");
+    chosen(&mut listing, query);
+    words(&mut listing, query);
+    if let Some(after) = after.filter(|_| !bounded) {
+        listing.filter(&format!("a.id {beyond}"), after);
     }
     let rows = listing.value(limit(query.limit));
     let _ = write!(listing.sql, " ORDER BY a.id {direction} LIMIT {rows}");
     listing
 }
 
-/// What has a priority, and behind it what has none: two short walks along two indexes. One statement, so that nothing
-/// moves from one part to the other in between.
-fn urgent_cases(query: &CaseQuery) -> Listing {
-    let (beyond, direction) = beyond(query.order);
-    let mut listing = Listing::new(String::new());
-    let rows = listing.value(limit(query.limit));
-    let after = query.after.map(|after| listing.value(after.to_bytes().to_vec()));
-    if let Some(after) = &after {
-        let _ = write!(listing.sql, "WITH last AS (SELECT priority FROM actions WHERE id = {after}) ");
+/// By what a list of pending actions is ordered: the column, which of its values come later, and its direction.
+fn key(sort: SortBy) -> Option<(&'static str, &'static str, &'static str)> {
+    match sort {
+        SortBy::Age => None,
+        SortBy::Urgency => Some(("priority", "<", "DESC")),
+        SortBy::Risk => Some(("risk", "<", "DESC")),
+        SortBy::Deadline => Some(("deadline", ">", "ASC")),
     }
-    let last = "(SELECT priority FROM last)";
-    listing.sql.push_str("SELECT * FROM ((");
-    selected(&mut listing, query);
-    listing.sql.push_str(" AND a.priority > 0");
-    if let Some(after) = &after {
-        let _ = write!(
-            listing.sql,
-            " AND a.priority <= coalesce({last}, 100)
-              AND (a.priority < coalesce({last}, 0) OR a.id {beyond} {after})"
-        );
-    }
-    let _ = write!(listing.sql, " ORDER BY a.priority DESC, a.id {direction} LIMIT {rows}) UNION ALL (");
-    selected(&mut listing, query);
-    listing.sql.push_str(" AND a.priority = 0");
-    if let Some(after) = &after {
-        let _ = write!(listing.sql, " AND ({last} IS DISTINCT FROM 0 OR a.id {beyond} {after})");
-    }
-    let _ = write!(
-        listing.sql,
-        " ORDER BY a.id {direction} LIMIT {rows})) listed ORDER BY priority DESC, id {direction} LIMIT {rows}"
+}
+
+/// The order of a list of pending actions.
+fn ordered(query: &CaseQuery, table: &str) -> String {
+    let (_, direction) = beyond(query.order);
+    let key = key(query.sort).map(|(key, _, way)| format!("{table}.{key} {way}, ")).unwrap_or_default();
+    format!(" ORDER BY {key}{table}.id {direction}")
+}
+
+/// A walk along the index that has all that is pending in brief, in the order of the list.
+fn walk(listing: &mut Listing, query: &CaseQuery) {
+    let (beyond, _) = beyond(query.order);
+    listing.sql.push_str(
+        "SELECT a.id, a.version, a.agent, a.priority, a.risk, a.deadline FROM actions a WHERE true",
     );
+    chosen(listing, query);
+    if let Some(after) = query.after {
+        let after = listing.value(after.to_bytes().to_vec());
+        let _ = match key(query.sort) {
+            None => write!(listing.sql, " AND a.id {beyond} {after}"),
+            Some((key, later, _)) => write!(
+                listing.sql,
+                " AND a.{key} {later}= (SELECT {key} FROM actions WHERE id = {after})
+                  AND (a.{key} {later} (SELECT {key} FROM actions WHERE id = {after}) OR a.id {beyond} {after})"
+            ),
+        };
+    }
+    listing.sql.push_str(&ordered(query, "a"));
+}
+
+/// Of what is pending: which ones, by the index alone; of those, which hold the words; and then those in full.
+fn in_brief(query: &CaseQuery) -> Listing {
+    let mut listing = Listing::new(String::new());
+    let _ = write!(listing.sql, "SELECT {CASE_COLUMNS} FROM (");
+    if query.words.is_empty() {
+        walk(&mut listing, query);
+    } else {
+        listing.sql.push_str("SELECT a.id, a.priority, a.risk, a.deadline FROM (");
+        walk(&mut listing, query);
+        let among = listing.value(limit(query.among));
+        let _ = write!(listing.sql, " LIMIT {among}) a WHERE true");
+        words(&mut listing, query);
+        listing.sql.push_str(&ordered(query, "a"));
+    }
+    let rows = listing.value(limit(query.limit));
+    let _ = write!(listing.sql, " LIMIT {rows}) b JOIN actions a ON a.id = b.id{}", ordered(query, "b"));
     listing
 }
+
+/// The one so many places further in a list of pending actions, whatever words it holds.
+pub(super) fn place(query: &CaseQuery, steps: usize) -> Listing {
+    let mut listing = Listing::new(String::new());
+    walk(&mut listing, query);
+    let skipped = listing.value(limit(steps.saturating_sub(1)));
+    let _ = write!(listing.sql, " LIMIT 1 OFFSET {skipped}");
+    listing
+}
+
+/// One statement, so that the sums agree: what is counted, its name, how many.
+pub(super) const PENDING_COUNTS: &str = "\
+    WITH waiting AS MATERIALIZED (SELECT risk, tier, tool, agent FROM actions WHERE status = 'pending')
+    SELECT 'risk', risk::text, count(*) FROM waiting GROUP BY risk
+    UNION ALL SELECT 'tier', tier, count(*) FROM waiting GROUP BY tier
+    UNION ALL (SELECT 'tool', tool, count(*) FROM waiting GROUP BY tool ORDER BY 3 DESC, 2 LIMIT $1)
+    UNION ALL (SELECT 'agent', agent, count(*) FROM waiting GROUP BY agent ORDER BY 3 DESC, 2 LIMIT $1)";
 
 pub(super) fn events(query: &EventQuery) -> Listing {
     let mut listing = Listing::new(String::from("SELECT seq, type, body FROM audit WHERE true"));

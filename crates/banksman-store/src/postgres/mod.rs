@@ -9,6 +9,7 @@ pub(crate) mod keys;
 mod lists;
 mod meters;
 mod news;
+mod post;
 mod readers;
 mod rows;
 mod schema;
@@ -22,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::meter::{MeterQuery, Reading};
-use banksman_core::{ActionId, BatchId, Case, Digest, Mode, Timestamp};
+use banksman_core::{ActionId, BatchId, Case, Digest, Mode, Submission, Timestamp};
 use tokio::sync::mpsc;
 use tokio_postgres::Row;
 
@@ -35,13 +36,13 @@ use self::clock::NodeClock;
 use self::news::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
-use self::session::Session;
+use self::session::{Params, Session};
 use self::writer::Writer;
-use crate::encode::EncodedCommit;
+use crate::encode::{EncodedCommit, of_rank};
 use crate::health::written;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News, Store,
-    StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
+    EventQuery, Job, JobQuery, News, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
@@ -141,10 +142,22 @@ impl Store for PostgresStore {
         found.first().map(rows::case).transpose()
     }
 
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError> {
+        let sql = "SELECT body FROM submissions WHERE action = $1 AND version = $2";
+        let found = self.readers.query(sql, &[&id.to_bytes().as_slice(), &i64::from(version)]).await?;
+        found.first().map(|row| rows::from_json(get(row, 0)?)).transpose()
+    }
+
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
         let listing = lists::cases(&query);
         let found = self.readers.query(&listing.sql, &listing.params()).await?;
         found.iter().map(rows::case).collect()
+    }
+
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        let listing = lists::place(&query, steps);
+        let found = self.readers.query(&listing.sql, &listing.params()).await?;
+        found.first().map(|row| rows::action_id(row, 0)).transpose()
     }
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
@@ -217,6 +230,51 @@ impl Store for PostgresStore {
         found.iter().map(rows::notice).collect()
     }
 
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Vec<Delivery>, StoreError> {
+        let listing = post::deliveries(&query);
+        self.readers.query(&listing.sql, &listing.params()).await?.iter().map(post::delivery).collect()
+    }
+
+    async fn take_deliveries(
+        &self,
+        channel: &str,
+        by: Timestamp,
+        limit: usize,
+        lease: Duration,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let params: Params<'_> = &[&channel, &by.as_micros(), &lists::limit(limit), &lease.as_secs_f64()];
+        self.readers.query(&post::take_deliveries(), params).await?.iter().map(post::delivery).collect()
+    }
+
+    async fn next_delivery(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
+        let rows = self.readers.query(post::NEXT_DELIVERY, &[&channel]).await?;
+        post::earliest(&rows)
+    }
+
+    async fn told(&self, channel: &str, recipient: &str, since: Timestamp) -> Result<u64, StoreError> {
+        let rows = self.readers.query(post::TOLD, &[&channel, &recipient, &since.as_micros()]).await?;
+        rows.first().map_or(Ok(0), |row| count(row, 0))
+    }
+
+    async fn jobs(&self, query: JobQuery) -> Result<Vec<Job>, StoreError> {
+        let listing = post::jobs(&query);
+        self.readers.query(&listing.sql, &listing.params()).await?.iter().map(post::job).collect()
+    }
+
+    async fn take_jobs(&self, by: Timestamp, limit: usize, lease: Duration) -> Result<Vec<Job>, StoreError> {
+        let params: Params<'_> = &[&by.as_micros(), &lists::limit(limit), &lease.as_secs_f64()];
+        self.readers.query(&post::take_jobs(), params).await?.iter().map(post::job).collect()
+    }
+
+    async fn next_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        post::earliest(&self.readers.query(post::NEXT_JOB, &[]).await?)
+    }
+
+    async fn log_place(&self, reader: &str) -> Result<u64, StoreError> {
+        let rows = self.readers.query("SELECT seq FROM log_readers WHERE reader = $1", &[&reader]).await?;
+        rows.first().map_or(Ok(0), |row| count(row, 0))
+    }
+
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {
         let key = keys::join(agent, digest);
         let sql = "SELECT id FROM actions WHERE join_key = $1";
@@ -233,6 +291,21 @@ impl Store for PostgresStore {
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
         count(&self.one_row("SELECT pending FROM head").await?, 0)
+    }
+
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
+        let mut counts = PendingCounts::default();
+        for row in self.readers.query(lists::PENDING_COUNTS, &[&lists::limit(PendingCounts::NAMED)]).await? {
+            let (of, name, count): (&str, &str, u64) = (get(&row, 0)?, get(&row, 1)?, count(&row, 2)?);
+            match (of, name.parse(), name.parse()) {
+                ("risk", Ok(rank), _) => drop(counts.by_risk.insert(of_rank(rank), count)),
+                ("tier", _, Ok(tier)) => drop(counts.by_tier.insert(tier, count)),
+                ("tool", ..) => counts.by_tool.push((name.to_owned(), count)),
+                ("agent", ..) => counts.by_agent.push((name.to_owned(), count)),
+                _ => return Err(StoreError::Corrupt(format!("{of} {name:?} is not known"))),
+            }
+        }
+        Ok(counts)
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

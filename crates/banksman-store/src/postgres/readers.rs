@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Semaphore};
 use tokio_postgres::Row;
 
 use super::address::Address;
@@ -14,6 +14,9 @@ use crate::StoreError;
 /// How many connections read. One long answer does not hold up the others.
 const CONNECTIONS: usize = 4;
 
+/// How many read at a time on all of them. What is asked beyond that waits in line, where it costs no memory for answers.
+const AT_A_TIME: usize = 64;
+
 /// How long a read may take.
 const READ: Duration = Duration::from_secs(12);
 
@@ -22,6 +25,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 pub(super) struct Readers {
     address: Address,
+    /// Permission to read.
+    line: Semaphore,
     slots: Vec<Mutex<Slot>>,
     next: AtomicUsize,
     /// When the database was last found unreachable, if it has not been reached since. All connections share this: once
@@ -35,11 +40,15 @@ type Slot = Option<Arc<Session>>;
 impl Readers {
     pub(super) fn new(address: Address) -> Self {
         let slots = (0..CONNECTIONS).map(|_| Mutex::default()).collect();
-        Self { address, slots, next: AtomicUsize::new(0), failed: std::sync::Mutex::default() }
+        let line = Semaphore::new(AT_A_TIME);
+        Self { address, line, slots, next: AtomicUsize::new(0), failed: std::sync::Mutex::default() }
     }
 
     /// Runs one statement, which sees one moment of the database.
     pub(super) async fn query(&self, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        // Behind a database that answers nobody, the line does not move either.
+        let turn = async { self.line.acquire().await.map_err(|_| StoreError::Closed) };
+        let _turn = within(READ, turn).await?;
         let place = self.next.fetch_add(1, Ordering::Relaxed) % CONNECTIONS;
         let slot = self.slots.get(place).ok_or(StoreError::Closed)?;
         let mut session = self.session(slot).await?;

@@ -19,6 +19,24 @@ pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, 
     row.try_get(column).map_err(|error| corrupt(column, error))
 }
 
+/// One of the names of an enumeration.
+pub(super) fn name<T: std::str::FromStr<Err: std::fmt::Display>>(
+    row: &Row,
+    column: usize,
+) -> Result<T, StoreError> {
+    get::<&str>(row, column)?.parse().map_err(|error| corrupt(column, error))
+}
+
+/// A moment that may not be there.
+pub(super) fn moment(row: &Row, column: usize) -> Result<Option<Timestamp>, StoreError> {
+    Ok(get::<Option<i64>>(row, column)?.map(Timestamp::from_micros))
+}
+
+/// A number that is small and never negative.
+pub(super) fn small(row: &Row, column: usize) -> Result<u32, StoreError> {
+    u32::try_from(count(row, column)?).map_err(|error| corrupt(column, error))
+}
+
 fn bytes<const N: usize>(row: &Row, column: usize) -> Result<[u8; N], StoreError> {
     get::<&[u8]>(row, column)?.try_into().map_err(|_| corrupt(column, format!("not {N} bytes")))
 }
@@ -56,13 +74,23 @@ pub(super) fn documents<T: serde::de::DeserializeOwned>(
     get::<Vec<&str>>(row, column)?.into_iter().map(from_json).collect()
 }
 
-/// The columns that [`case`] reads, from `actions a`.
+/// What an action of `actions a` asks for.
 ///
-/// What it asks for is looked up for each row that is answered with. A join would leave the database the choice to walk
-/// along all that was ever asked for until it comes to the page that is wanted.
-pub(super) const CASE_COLUMNS: &str = "\
-    a.id, a.agent, a.owner, a.batch, a.created_at, a.revision, a.version, a.reviews, a.state, \
-    (SELECT s.body FROM submissions s WHERE s.action = a.id AND s.version = a.version)";
+/// It is looked up for each row. A join would leave the database the choice to walk along all that was ever asked for until
+/// it comes to the page that is wanted.
+macro_rules! body {
+    () => {
+        "(SELECT s.body FROM submissions s WHERE s.action = a.id AND s.version = a.version)"
+    };
+}
+
+pub(super) const BODY: &str = body!();
+
+/// The columns that [`case`] reads, from `actions a`.
+pub(super) const CASE_COLUMNS: &str = concat!(
+    "a.id, a.agent, a.owner, a.batch, a.created_at, a.revision, a.version, a.reviews, a.state, ",
+    body!()
+);
 
 pub(super) fn case(row: &Row) -> Result<Case, StoreError> {
     let batch = match get::<Option<&[u8]>>(row, 3)? {
@@ -79,7 +107,7 @@ pub(super) fn case(row: &Row) -> Result<Case, StoreError> {
         batch,
         created_at: time(row, 4)?,
         revision: count(row, 5)?,
-        version: u32::try_from(count(row, 6)?).map_err(|error| corrupt(6, error))?,
+        version: small(row, 6)?,
         submission: Arc::new(submission),
         reviews,
         state,
@@ -90,8 +118,7 @@ pub(super) const CREDENTIAL_COLUMNS: &str =
     "id, secret_hash, kind, name, owner, roles, created_at, expires_at, revoked_at";
 
 pub(super) fn credential(row: &Row) -> Result<Credential, StoreError> {
-    let kind: PrincipalKind = get::<&str>(row, 2)?.parse().map_err(|error| corrupt(2, error))?;
-    let moment = |column| get::<Option<i64>>(row, column).map(|micros| micros.map(Timestamp::from_micros));
+    let kind: PrincipalKind = name(row, 2)?;
     Ok(Credential {
         id: TokenId::from_bytes(bytes(row, 0)?),
         secret_hash: digest(row, 1)?,
@@ -100,8 +127,8 @@ pub(super) fn credential(row: &Row) -> Result<Credential, StoreError> {
         owner: get(row, 4)?,
         roles: json(row, 5)?,
         created_at: time(row, 6)?,
-        expires_at: moment(7)?,
-        revoked_at: moment(8)?,
+        expires_at: moment(row, 7)?,
+        revoked_at: moment(row, 8)?,
     })
 }
 

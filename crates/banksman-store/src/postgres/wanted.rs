@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use banksman_core::Timestamp;
-use futures_util::future::{try_join, try_join3};
+use futures_util::future::{try_join, try_join4};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
@@ -22,6 +22,9 @@ pub(super) struct Wanted<'a> {
     joins: Vec<Vec<u8>>,
     keys: Vec<Vec<u8>>,
     agents: Vec<&'a str>,
+    /// Who has read the log how far, and what providers have told us before. Rarely anything.
+    readers: Vec<&'a str>,
+    seen: Vec<Vec<u8>>,
     questions: Questions,
     /// Which answers belong to which commit.
     answers: Vec<Range<usize>>,
@@ -31,6 +34,7 @@ pub(super) struct Wanted<'a> {
 impl<'a> Wanted<'a> {
     pub(super) fn of(group: &'a [&EncodedCommit]) -> Self {
         let (mut actions, mut joins, mut agents) = (HashSet::new(), HashSet::new(), HashSet::new());
+        let (mut readers, mut seen) = (Vec::new(), Vec::new());
         let (mut used_keys, mut queries, mut answers) = (Vec::new(), Vec::new(), Vec::new());
         for commit in group {
             for row in commit.opened.iter().chain(&commit.advanced) {
@@ -39,6 +43,12 @@ impl<'a> Wanted<'a> {
             }
             actions.extend(commit.advanced.iter().map(|row| row.case.id));
             used_keys.extend(commit.idempotency.as_ref().map(keys::idempotency_of));
+            if let Some(post) = &commit.post {
+                readers.extend(post.reading.iter().map(|reading| reading.reader));
+                seen.extend(
+                    post.seen.iter().map(|seen| keys::seen(&seen.channel, &seen.event).as_bytes().to_vec()),
+                );
+            }
             let first = queries.len();
             queries.extend(commit.readings.iter().map(|reading| &reading.query));
             answers.push(first..queries.len());
@@ -48,6 +58,8 @@ impl<'a> Wanted<'a> {
             joins: joins.iter().map(|key| key.as_bytes().to_vec()).collect(),
             keys: used_keys.iter().map(|key| key.as_bytes().to_vec()).collect(),
             agents: agents.into_iter().collect(),
+            readers,
+            seen,
             questions: Questions::of(queries.iter().copied()),
             answers,
             queries,
@@ -65,6 +77,7 @@ pub(super) struct Looks {
     lock: Statement,
     rows: Statement,
     meters: Statement,
+    post: Statement,
 }
 
 /// The time is read outside the part that waits for the lock: inside, it could be from before the wait.
@@ -83,6 +96,12 @@ const ROWS: &str = "\
     UNION ALL
     SELECT 4, NULL, NULL, NULL, count, NULL, agent FROM pending_by_agents WHERE agent = ANY ($4)";
 
+/// The same for what few commits guard.
+const POST: &str = "\
+    SELECT reader, seq, NULL::bytea FROM log_readers WHERE reader = ANY ($1)
+    UNION ALL
+    SELECT NULL, NULL, id FROM seen_events WHERE id = ANY ($2)";
+
 impl Looks {
     pub(super) async fn prepare(session: &Session) -> Result<Self, StoreError> {
         let prepare = async |sql: &str| session.prepare(sql).await.map_err(failed);
@@ -90,6 +109,7 @@ impl Looks {
             lock: prepare(LOCK).await?,
             rows: prepare(ROWS).await?,
             meters: prepare(&meters::read_sql()).await?,
+            post: prepare(POST).await?,
         })
     }
 }
@@ -151,8 +171,14 @@ pub(super) async fn read(
         }
         session.client.query(&looks.meters, &questions).await.map_err(failed)
     };
+    let posting = async {
+        if wanted.readers.is_empty() && wanted.seen.is_empty() {
+            return Ok(Vec::new());
+        }
+        session.client.query(&looks.post, &[&wanted.readers, &wanted.seen]).await.map_err(failed)
+    };
     // Polled in this order, and so sent in this order.
-    let (head, rows, totals) = try_join3(locking, looking, metering).await?;
+    let (head, rows, totals, post) = try_join4(locking, looking, metering, posting).await?;
     let mut known = Known {
         now: head.now,
         last_seq: head.last_seq,
@@ -162,6 +188,13 @@ pub(super) async fn read(
     };
     for row in &rows {
         enter(&mut known, row)?;
+    }
+    for row in &post {
+        if let Some(reader) = get::<Option<String>>(row, 0)? {
+            known.places.insert(reader, count(row, 1)?);
+        } else {
+            known.seen.insert(digest(row, 2)?);
+        }
     }
     let totals = totals.iter().zip(&wanted.queries).map(|(row, query)| meters::total(row, query));
     let totals = totals.collect::<Result<Vec<_>, _>>()?;

@@ -9,6 +9,7 @@ use tokio_postgres::types::ToSql;
 
 use super::guards::{Known, gives_back};
 use super::news::CHANNEL;
+use super::post::PostPens;
 use super::rows::int;
 use super::session::{Session, failed};
 use super::{control, keys};
@@ -25,6 +26,7 @@ pub(super) struct Pens {
     keys: Statement,
     batches: Statement,
     settle: Statement,
+    post: PostPens,
     record: Statement,
 }
 
@@ -34,10 +36,13 @@ const MOVE_ACTIONS: &str = "\
     WITH moved AS (
     UPDATE actions a SET tier = n.tier, status = n.status, digest = n.digest, version = n.version,
                          revision = n.revision, wake_at = n.wake_at, join_key = n.join_key,
-                         claimed_at = n.claimed_at, priority = n.priority, reviews = n.reviews, state = n.state
+                         claimed_at = n.claimed_at, priority = n.priority, reviews = n.reviews, state = n.state,
+                         risk = n.risk, deadline = coalesce(n.deadline, a.deadline)
     FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
-                $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[])
-         AS n (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority, reviews, state)
+                $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[], $13::smallint[],
+                $14::bigint[])
+         AS n (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority, reviews, state,
+               risk, deadline)
     WHERE a.id = n.id AND a.revision = n.revision - 1 AND (a.claimed_at IS NULL OR a.claimed_at = n.claimed_at)
     RETURNING 1)
     SELECT CASE WHEN count(*) = cardinality($1) THEN 0
@@ -48,12 +53,13 @@ const MOVE_ACTIONS: &str = "\
 const OPEN_ACTIONS: &str = "\
     WITH opened AS (
         INSERT INTO actions (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority,
-                             reviews, state, agent, owner, tool, batch, created_at)
+                             reviews, state, risk, deadline, agent, owner, tool, batch, created_at)
         SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[],
                              $7::bigint[], $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[],
-                             $13::text[], $14::text[], $15::text[], $16::bytea[], $17::bigint[]))
+                             $13::smallint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::bytea[],
+                             $19::bigint[]))
     INSERT INTO submissions (action, version, body)
-    SELECT * FROM unnest($18::bytea[], $19::bigint[], $20::text[])";
+    SELECT * FROM unnest($20::bytea[], $21::bigint[], $22::text[])";
 
 /// What every group writes: its events, whom to tell, how many are pending, and where the log ends.
 const RECORD: &str = "\
@@ -105,20 +111,24 @@ impl Pens {
             )
             .await?,
             settle: prepare("DELETE FROM outbox WHERE id = ANY ($1)").await?,
+            post: PostPens::prepare(session).await?,
         })
     }
 }
 
 /// One statement with its columns.
-struct Line<'a> {
-    statement: &'a Statement,
-    columns: Vec<Column<'a>>,
+pub(super) struct Line<'a> {
+    pub(super) statement: &'a Statement,
+    pub(super) columns: Vec<Column<'a>>,
 }
 
-type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
+pub(super) type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// A column: one value of each item.
-fn column<'a, I, T: ToSql + Sync + Send + 'a>(items: &[I], value: impl FnMut(&I) -> T) -> Column<'a> {
+pub(super) fn column<'a, I, T: ToSql + Sync + Send + 'a>(
+    items: &[I],
+    value: impl FnMut(&I) -> T,
+) -> Column<'a> {
     Box::new(items.iter().map(value).collect::<Vec<T>>())
 }
 
@@ -188,6 +198,7 @@ fn lines<'a>(
     if !settled.is_empty() {
         lines.push(Line { statement: &pens.settle, columns: vec![Box::new(settled)] });
     }
+    lines.extend(pens.post.lines(accepted));
     lines.push(Line { statement: &pens.record, columns: record(accepted, known, last_seq)? });
     Ok(lines)
 }
@@ -216,6 +227,8 @@ fn action_columns<'a>(rows: &[&'a CaseRow]) -> Result<Vec<Column<'a>>, StoreErro
         column(rows, |row| i16::from(row.case.priority())),
         column(rows, |row| row.reviews.as_str()),
         column(rows, |row| row.state.as_str()),
+        column(rows, |row| i16::from(row.risk())),
+        column(rows, |row| row.deadline()),
     ])
 }
 

@@ -9,8 +9,8 @@ use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::control::change_control;
-use super::meters;
 use super::rows::{action_id, digest};
+use super::{meters, post};
 use crate::Conflict;
 use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
 
@@ -184,6 +184,9 @@ pub(super) fn apply(
     for id in &commit.settled_notices {
         connection.prepare_cached("DELETE FROM outbox WHERE id = ?1")?.execute([id])?;
     }
+    if let Some(written) = &commit.post {
+        post::write(connection, written)?;
+    }
     Ok(())
 }
 
@@ -198,6 +201,11 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
         let moved = stored_revision(connection, row.case.id)? != Some(row.case.revision - 1);
         let id = row.case.id;
         return conflict(if moved { Conflict::CaseMoved(id) } else { Conflict::TooLate(id) });
+    }
+    if let Some(written) = &commit.post
+        && let Some(found) = post::conflict(connection, written)?
+    {
+        return conflict(found);
     }
     if let Some(key) = &commit.idempotency {
         let used = connection
@@ -299,8 +307,8 @@ fn insert_case(connection: &Connection, row: &CaseRow, is_own_guard: bool) -> Re
     let inserted = connection
         .prepare_cached(
             "INSERT INTO actions (id, agent, owner, tool, tier, status, digest, version, revision, batch, created_at,
-                                  wake_at, joinable, claimed_at, reviews, state, priority)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+                                  wake_at, joinable, claimed_at, reviews, state, priority, risk, deadline)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
              ON CONFLICT (agent, digest) WHERE joinable = 1 DO NOTHING",
         )?
         .execute(params![
@@ -321,6 +329,8 @@ fn insert_case(connection: &Connection, row: &CaseRow, is_own_guard: bool) -> Re
             row.reviews,
             row.state,
             case.priority(),
+            row.risk(),
+            row.deadline(),
         ])?;
     if inserted == 0 {
         return match joinable_with(connection, row)? {
@@ -353,7 +363,7 @@ fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> R
         .prepare_cached(
             "UPDATE actions SET tier = ?3, status = ?4, digest = ?5, version = ?6, revision = ?7, wake_at = ?8,
                                 joinable = ?9, claimed_at = ?10, reviews = ?11, state = ?12,
-                                priority = ?13
+                                priority = ?13, risk = ?14, deadline = coalesce(?15, deadline)
              WHERE id = ?1 AND revision = ?2 AND (claimed_at IS NULL OR claimed_at = ?10)",
         )?
         .execute(params![
@@ -370,6 +380,8 @@ fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> R
             row.reviews,
             row.state,
             case.priority(),
+            row.risk(),
+            row.deadline(),
         ])?;
     if updated != 1 {
         return Err(match stored_revision(connection, case.id)? {

@@ -4,7 +4,9 @@ mod apply;
 mod checkpoint;
 mod control;
 mod examine;
+mod lists;
 mod meters;
+mod post;
 mod read;
 mod rows;
 mod schema;
@@ -18,8 +20,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use banksman_core::meter::{MeterQuery, Reading};
-use banksman_core::{ActionId, BatchId, Case, Digest, Timestamp};
+use banksman_core::{ActionId, BatchId, Case, Digest, Submission, Timestamp};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+use tokio::sync::Semaphore;
 
 pub use self::examine::{back_up, examine};
 
@@ -29,12 +32,13 @@ use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
-    StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
+    EventQuery, Job, JobQuery, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
 };
 
-/// How many idle reading connections are kept.
-const IDLE_READERS: usize = 4;
+/// How many read at a time, at the least; otherwise as many as there are cores. More would not be faster, and each costs
+/// a thread, a connection and its cache: ten thousand who ask at once wait in line instead.
+const READERS: usize = 4;
 
 /// How long to wait for another process that writes, such as `banksman token new` beside the server.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
@@ -47,6 +51,8 @@ pub struct SqliteStore {
 
 struct Readers {
     path: PathBuf,
+    /// Permission to read.
+    line: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
 }
 
@@ -77,7 +83,7 @@ impl SqliteStore {
         // FULL: the log is on the disk before a commit is answered. Nothing that was acknowledged is lost.
         connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
         schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
-        let readers = Arc::new(Readers { path: path.to_owned(), idle: Mutex::new(Vec::new()) });
+        let readers = Arc::new(Readers::of(path));
         Ok(Self { writer: Writer::start(connection, path, Box::new(clock))?, readers })
     }
 
@@ -87,7 +93,14 @@ impl SqliteStore {
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
         let readers = Arc::clone(&self.readers);
-        tokio::task::spawn_blocking(move || readers.with(query)).await.map_err(|_| StoreError::Closed)?
+        let turn = Arc::clone(&readers.line).acquire_owned().await.map_err(|_| StoreError::Closed)?;
+        let read = move || {
+            let answer = readers.with(query);
+            // Here, not where the answer is awaited: whoever asked may have gone, and the thread still reads.
+            drop(turn);
+            answer
+        };
+        tokio::task::spawn_blocking(read).await.map_err(|_| StoreError::Closed)?
     }
 }
 
@@ -130,6 +143,12 @@ fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 impl Readers {
+    fn of(path: &Path) -> Self {
+        let at_a_time = std::thread::available_parallelism().map_or(1, usize::from).max(READERS);
+        let line = Arc::new(Semaphore::new(at_a_time));
+        Self { path: path.to_owned(), line, idle: Mutex::new(Vec::new()) }
+    }
+
     fn with<T>(&self, query: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let connection = match idle {
@@ -142,10 +161,7 @@ impl Readers {
         });
         // A connection that failed is not trusted again.
         if answer.is_ok() {
-            let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-            if idle.len() < IDLE_READERS {
-                idle.push(connection);
-            }
+            self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(connection);
         }
         answer
     }
@@ -169,8 +185,16 @@ impl Store for SqliteStore {
         self.read(move |connection| read::case(connection, id)).await
     }
 
+    async fn submission(&self, id: ActionId, version: u32) -> Result<Option<Submission>, StoreError> {
+        self.read(move |connection| read::submission(connection, id, version)).await
+    }
+
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
-        self.read(move |connection| read::cases(connection, &query)).await
+        self.read(move |connection| lists::cases(connection, &query)).await
+    }
+
+    async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
+        self.read(move |connection| lists::place_of(connection, &query, steps)).await
     }
 
     async fn batch(&self, id: BatchId) -> Result<Option<BatchRecord>, StoreError> {
@@ -209,6 +233,49 @@ impl Store for SqliteStore {
         self.read(move |connection| read::notices(connection, limit)).await
     }
 
+    async fn deliveries(&self, query: DeliveryQuery) -> Result<Vec<Delivery>, StoreError> {
+        self.read(move |connection| post::deliveries(connection, &query)).await
+    }
+
+    /// One process has the file, so nobody needs to be kept from anything.
+    async fn take_deliveries(
+        &self,
+        channel: &str,
+        by: Timestamp,
+        limit: usize,
+        _lease: Duration,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let channel = channel.to_owned();
+        self.read(move |connection| post::due_deliveries(connection, &channel, by, limit)).await
+    }
+
+    async fn next_delivery(&self, channel: &str) -> Result<Option<Timestamp>, StoreError> {
+        let channel = channel.to_owned();
+        self.read(move |connection| post::next_delivery(connection, &channel)).await
+    }
+
+    async fn told(&self, channel: &str, recipient: &str, since: Timestamp) -> Result<u64, StoreError> {
+        let (channel, recipient) = (channel.to_owned(), recipient.to_owned());
+        self.read(move |connection| post::told(connection, &channel, &recipient, since)).await
+    }
+
+    async fn jobs(&self, query: JobQuery) -> Result<Vec<Job>, StoreError> {
+        self.read(move |connection| post::jobs(connection, &query)).await
+    }
+
+    async fn take_jobs(&self, by: Timestamp, limit: usize, _lease: Duration) -> Result<Vec<Job>, StoreError> {
+        self.read(move |connection| post::due_jobs(connection, by, limit)).await
+    }
+
+    async fn next_job(&self) -> Result<Option<Timestamp>, StoreError> {
+        self.read(post::next_job).await
+    }
+
+    async fn log_place(&self, reader: &str) -> Result<u64, StoreError> {
+        let reader = reader.to_owned();
+        self.read(move |connection| post::place(connection, &reader)).await
+    }
+
     async fn joinable(&self, agent: &str, digest: Digest) -> Result<Option<ActionId>, StoreError> {
         let agent = agent.to_owned();
         self.read(move |connection| apply::joinable(connection, &agent, digest)).await
@@ -219,7 +286,11 @@ impl Store for SqliteStore {
     }
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
-        self.read(read::pending_count).await
+        Ok(self.writer.pending())
+    }
+
+    async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
+        self.read(lists::pending_counts).await
     }
 
     async fn ready(&self) -> Result<(), StoreError> {

@@ -2,12 +2,14 @@
 
 use std::fmt::Write as _;
 
-use banksman_core::{ActionId, BatchId, Case, Delegation, Digest, Freeze, Grant, Mode, Status, Timestamp};
+use banksman_core::{
+    ActionId, BatchId, Case, Delegation, Digest, Freeze, Grant, Mode, Submission, Timestamp,
+};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::rows::{self, CASE_COLUMNS, CREDENTIAL_COLUMNS};
-use crate::{BatchRecord, CaseQuery, Control, Credential, EventQuery, Order, StoredEvent, StoredNotice};
+use crate::{BatchRecord, Control, Credential, EventQuery, Order, StoredEvent, StoredNotice};
 
 pub(super) fn case(connection: &Connection, id: ActionId) -> rusqlite::Result<Option<Case>> {
     connection
@@ -19,109 +21,21 @@ pub(super) fn case(connection: &Connection, id: ActionId) -> rusqlite::Result<Op
         .optional()
 }
 
+/// What would have run by a version of an action.
+pub(super) fn submission(
+    connection: &Connection,
+    id: ActionId,
+    version: u32,
+) -> rusqlite::Result<Option<Submission>> {
+    connection
+        .prepare_cached("SELECT body FROM submissions WHERE action = ?1 AND version = ?2")?
+        .query_row(params![id.to_bytes(), version], |row| rows::json(row, 0))
+        .optional()
+}
+
 /// A length, as SQLite counts: beyond `i64` it takes a number for a float, and refuses it.
-fn limit(rows: usize) -> Value {
+pub(super) fn limit(rows: usize) -> Value {
     Value::Integer(i64::try_from(rows).unwrap_or(i64::MAX))
-}
-
-/// The text and the values of a list query. The status stands in the text, because only then can SQLite see that
-/// a partial index applies.
-pub(super) fn cases_sql(query: &CaseQuery, part: Part) -> (String, Vec<Value>) {
-    let mut values = Vec::new();
-    let mut sql = format!(
-        "SELECT {CASE_COLUMNS} FROM actions a JOIN submissions s ON s.action = a.id AND s.version = a.version WHERE 1"
-    );
-    if let Some(status) = query.status {
-        let _ = write!(sql, " AND a.status = '{}'", status.as_str());
-    }
-    let mut filter = |sql: &mut String, condition: &str, value: Value| {
-        values.push(value);
-        let _ = write!(sql, " AND {condition} ?{}", values.len());
-    };
-    if let Some(tool) = &query.tool {
-        filter(&mut sql, "a.tool =", Value::Text(tool.clone()));
-    }
-    if let Some(agent) = &query.agent {
-        filter(&mut sql, "a.agent =", Value::Text(agent.clone()));
-    }
-    if let Some(tier) = query.tier {
-        filter(&mut sql, "a.tier =", Value::Text(tier.as_str().into()));
-    }
-    let (beyond, direction) = match query.order {
-        Order::Ascending => (">", "ASC"),
-        Order::Descending => ("<", "DESC"),
-    };
-    let after = query.after.map(|after| Value::Blob(after.to_bytes().into()));
-    let by_priority = match part {
-        Part::All => "",
-        Part::NotUrgent => {
-            sql.push_str(" AND a.priority = 0");
-            ""
-        }
-        // The index is named: SQLite would rather walk all that is pending in its order.
-        Part::Urgent { .. } => {
-            sql = sql.replacen("actions a", "actions a INDEXED BY pending_by_priority", 1);
-            sql.push_str(" AND a.priority > 0");
-            "a.priority DESC, "
-        }
-    };
-    if let Some(after) = after {
-        values.push(after);
-        let id = values.len();
-        let _ = match part {
-            Part::Urgent { after_priority: Some(priority) } => {
-                write!(
-                    sql,
-                    " AND a.priority <= {priority} AND (a.priority < {priority} OR a.id {beyond} ?{id})"
-                )
-            }
-            Part::All | Part::NotUrgent | Part::Urgent { .. } => write!(sql, " AND a.id {beyond} ?{id}"),
-        };
-    }
-    values.push(limit(query.limit));
-    let _ = write!(sql, " ORDER BY {by_priority}a.id {direction} LIMIT ?{}", values.len());
-    (sql, values)
-}
-
-/// Which part of a list is read.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Part {
-    All,
-    /// What has a priority, behind one of this priority.
-    Urgent {
-        after_priority: Option<u8>,
-    },
-    NotUrgent,
-}
-
-pub(super) fn cases(connection: &Connection, query: &CaseQuery) -> rusqlite::Result<Vec<Case>> {
-    if !query.urgent_first || query.status != Some(Status::Pending) {
-        return part_of_cases(connection, query, Part::All);
-    }
-    // One transaction, so that nothing moves from one part to the other in between.
-    let view = connection.unchecked_transaction()?;
-    let after_priority: Option<u8> = match query.after {
-        None => None,
-        Some(after) => view
-            .prepare_cached("SELECT priority FROM actions WHERE id = ?1")?
-            .query_row([after.to_bytes()], |row| row.get(0))
-            .optional()?,
-    };
-    if after_priority == Some(0) {
-        return part_of_cases(&view, query, Part::NotUrgent);
-    }
-    let mut found = part_of_cases(&view, query, Part::Urgent { after_priority })?;
-    let rest = CaseQuery { after: None, limit: query.limit - found.len(), ..query.clone() };
-    if rest.limit > 0 {
-        found.extend(part_of_cases(&view, &rest, Part::NotUrgent)?);
-    }
-    Ok(found)
-}
-
-fn part_of_cases(connection: &Connection, query: &CaseQuery, part: Part) -> rusqlite::Result<Vec<Case>> {
-    let (sql, values) = cases_sql(query, part);
-    let mut statement = connection.prepare_cached(&sql)?;
-    statement.query_map(params_from_iter(values), rows::case)?.collect()
 }
 
 pub(super) fn batch(connection: &Connection, id: BatchId) -> rusqlite::Result<Option<BatchRecord>> {
@@ -266,10 +180,4 @@ pub(super) fn notices(connection: &Connection, limit: usize) -> rusqlite::Result
             })
         })?
         .collect()
-}
-
-pub(super) const PENDING_COUNT: &str = "SELECT count(*) FROM actions WHERE status = 'pending'";
-
-pub(super) fn pending_count(connection: &Connection) -> rusqlite::Result<u64> {
-    connection.prepare_cached(PENDING_COUNT)?.query_row([], |row| row.get(0))
 }

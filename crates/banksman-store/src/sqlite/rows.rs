@@ -32,6 +32,18 @@ pub(super) fn json<T: serde::de::DeserializeOwned>(row: &Row<'_>, column: usize)
     serde_json::from_str(text).map_err(|error| corrupt(column, Type::Text, error))
 }
 
+pub(super) fn moment(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<Timestamp>> {
+    row.get::<_, Option<i64>>(column).map(|micros| micros.map(Timestamp::from_micros))
+}
+
+/// One of the names of an enumeration.
+pub(super) fn name<T: std::str::FromStr<Err: std::fmt::Display>>(
+    row: &Row<'_>,
+    column: usize,
+) -> rusqlite::Result<T> {
+    row.get_ref(column)?.as_str()?.parse().map_err(|error| corrupt(column, Type::Text, error))
+}
+
 /// The columns that [`case`] reads, from `actions a` joined with `submissions s`.
 pub(super) const CASE_COLUMNS: &str =
     "a.id, a.agent, a.owner, a.batch, a.created_at, a.revision, a.version, a.reviews, a.state, s.body";
@@ -59,9 +71,7 @@ pub(super) const CREDENTIAL_COLUMNS: &str =
     "id, secret_hash, kind, name, owner, roles, created_at, expires_at, revoked_at";
 
 pub(super) fn credential(row: &Row<'_>) -> rusqlite::Result<Credential> {
-    let kind: PrincipalKind =
-        row.get_ref(2)?.as_str()?.parse().map_err(|error| corrupt(2, Type::Text, error))?;
-    let moment = |column| row.get::<_, Option<i64>>(column).map(|micros| micros.map(Timestamp::from_micros));
+    let kind: PrincipalKind = name(row, 2)?;
     Ok(Credential {
         id: TokenId::from_bytes(row.get(0)?),
         secret_hash: digest(row, 1)?,
@@ -70,7 +80,7 @@ pub(super) fn credential(row: &Row<'_>) -> rusqlite::Result<Credential> {
         owner: row.get(4)?,
         roles: json(row, 5)?,
         created_at: time(row, 6)?,
-        expires_at: moment(7)?,
-        revoked_at: moment(8)?,
+        expires_at: moment(row, 7)?,
+        revoked_at: moment(row, 8)?,
     })
 }

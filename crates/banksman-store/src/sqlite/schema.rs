@@ -11,6 +11,8 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_charges.sql"),
     include_str!("migrations/0003_people.sql"),
     include_str!("migrations/0004_priority.sql"),
+    include_str!("migrations/0005_inbox.sql"),
+    include_str!("migrations/0006_post.sql"),
 ];
 
 /// Brings a database up to date, all or nothing.

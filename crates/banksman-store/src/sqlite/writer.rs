@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
@@ -34,6 +35,8 @@ struct Job {
 /// The way to the writer thread. Dropping it lets the thread finish what it was given and end.
 pub(super) struct Writer {
     pub(super) health: Arc<Health>,
+    /// How many actions are pending, as of the last commit that was answered.
+    pending: Arc<AtomicU64>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -46,16 +49,22 @@ impl Writer {
         clock: StoreClock,
     ) -> Result<Self, StoreError> {
         let checkpoints = Checkpoints::take_over(&mut connection, path)?;
-        connection.set_prepared_statement_cache_capacity(64);
+        connection.set_prepared_statement_cache_capacity(96);
         let totals = Totals::load(&connection).map_err(failed)?;
         let (jobs, inbox) = channel();
         let health = Arc::<Health>::default();
         let noted = Arc::clone(&health);
+        let pending = Arc::new(AtomicU64::new(totals.all_pending));
+        let counted = Arc::clone(&pending);
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox, &noted))
+            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox, &noted, &counted))
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { health, jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { health, pending, jobs: Some(jobs), thread: Some(thread) })
+    }
+
+    pub(super) fn pending(&self) -> u64 {
+        self.pending.load(Ordering::Acquire)
     }
 
     /// Hands a commit over and waits until it is durable or refused.
@@ -85,6 +94,7 @@ fn run(
     clock: &StoreClock,
     inbox: &Receiver<Job>,
     health: &Health,
+    pending: &AtomicU64,
 ) {
     let mut group = Vec::with_capacity(GROUP);
     while let Ok(first) = inbox.recv() {
@@ -113,6 +123,8 @@ fn run(
             }
         };
         health.note(&answers);
+        // Before the answers: whoever hears that something was committed finds it counted.
+        pending.store(totals.all_pending, Ordering::Release);
         for (job, answer) in group.drain(..).zip(answers) {
             // Whoever asked may have gone away; what was committed stays committed.
             let Job { commit, answer: waiting } = job;

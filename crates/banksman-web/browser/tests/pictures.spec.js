@@ -25,7 +25,22 @@ test.beforeAll(async ({ server }) => {
   const batch = await server.call(server.agent, "/v1/batches", { items: [
     { tool: "add_label", args: { issue: 1, label: "bug" } }, { tool: "send_email", args: { to: "bob@example.com", subject: "Hi" } }, { tool: "process_refund", args: { order: "A-2", amount: 12 } },
   ] });
-  pages = { inbox: "/", action: `/actions/${shell.id}`, diff: `/actions/${file.id}`, long: `/actions/${close.id}`, edit: `/actions/${file.id}/edit`, batch: `/batches/${batch.id}`,
+  const edited = await server.propose("close_account", { customer: "C-7", note: "They asked by mail.", erase: true });
+  await server.call(server.token("reviewer", "grace"), `/v1/actions/${edited.id}/decision`, { decision: "modify", version: 1, digest: edited.digest, args: { customer: "C-7", note: "They asked by mail.", erase: false }, reason: "Keep the invoices." });
+  const meeting = await server.propose("send_email", {
+    to: [{ name: "Ann", address: "ann@example.com" }], subject: "Minutes", when: { date: "2026-11-20", hour: 9 }, tone: "plain",
+  }, { args_schema: {
+    type: "object", required: ["to", "subject", "when"], properties: {
+      to: { type: "array", minItems: 1, items: { type: "object", required: ["name", "address"], properties: { name: { type: "string" }, address: { type: "string", format: "email" } } } },
+      subject: { type: "string", maxLength: 80, description: "what it is about" }, tone: { enum: ["formal", "plain"] }, copy: { type: "boolean" },
+      when: { type: "object", required: ["date"], properties: { date: { type: "string", format: "date" }, hour: { type: "integer", minimum: 0, maximum: 23 } } },
+      files: { type: "array", items: { type: "string" } },
+    } } });
+  for (const [n, decision] of ["approve", "approve", "approve", "deny"].entries()) {
+    const done = await server.propose("send_email", { to: "team@example.com", n });
+    await server.call(server.token("reviewer", "grace"), `/v1/actions/${done.id}/decision`, { decision, version: 1, digest: done.digest });
+  }
+  pages = { inbox: "/", edited: `/actions/${edited.id}`, schema: `/actions/${meeting.id}/edit`, overview: "/overview", month: "/overview?window=month", "built-in": "/policy/built-in", settings: "/settings", guide: "/guide", action: `/actions/${shell.id}`, diff: `/actions/${file.id}`, long: `/actions/${close.id}`, edit: `/actions/${file.id}/edit`, batch: `/batches/${batch.id}`,
     grants: "/grants", delegations: "/delegations", freezes: "/freezes", mode: "/mode", audit: "/audit", policy: "/policy", empty: "/?q=nothing-is-called-so", missing: "/actions/act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB" };
 });
 

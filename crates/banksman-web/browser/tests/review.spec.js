@@ -39,7 +39,7 @@ test("edit, look at the change, approve it", async ({ page, server, wrong }) => 
   const action = await server.propose("send_email", { to: "bob@example.com", text: "One\nTwo\n", n: 2 });
   await open(page, server, action);
   await page.getByRole("link", { name: "Edit the arguments" }).click();
-  await page.locator('[name="text:to"]').fill("ann@example.com");
+  await page.locator('[name="text:/to"]').fill("ann@example.com");
   await page.getByRole("button", { name: "Show what changes" }).first().click();
   await expect(page.locator(".diff .new")).toContainText("ann@example.com");
   await expect(page.locator(".diff .gone")).toContainText("bob@example.com");

@@ -4,17 +4,19 @@ use std::collections::BTreeMap;
 
 use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, Json, Object};
+use banksman_core::statistics::{Answers, Lately, OTHER_TOOLS, Summary, Ways};
 use banksman_core::wire::{
-    ActionView, BatchView, ContextView, DelegationView, FreezeView, GrantView, ModeView, OutcomeView,
-    PolicyView, RefusedPolicyView, ResolutionView, VoteView,
+    ActionView, BatchView, ContextView, DelegationView, DeliveryView, FreezeView, GrantView, ModeView,
+    OutcomeView, PolicyView, RefusedPolicyView, ResolutionView, VoteView,
 };
 use banksman_core::{
-    Acting, ActingSource, Action, Actor, Assessment, Decision, Digest, Finding, Kind, Mode, Quorum, Risk,
-    Span, Status, Tier, Timestamp, Triage, Verdict,
+    Acting, ActingSource, Action, Actor, Assessment, Decision, DeliveryStatus, Digest, Finding, Kind, Mode,
+    Purpose, Quorum, Risk, Span, Status, Tier, Timestamp, Triage, Verdict,
 };
 use banksman_web::{
-    ActionPage, AuditFilter, AuditPage, BatchPage, EditPage, Entry, Frame, History, House, InboxFilter,
-    InboxPage, Notice, PolicyPage, Viewer,
+    ActionPage, AuditFilter, AuditPage, BatchPage, Draft, EarlierVersion, EditPage, Entry, Frame, History,
+    House, InboxFilter, InboxPage, LookedForRule, Misfit, Notice, OverviewPage, PolicyAnswer, PolicyPage,
+    PolicyQuestion, PolicyRule, Preferences, Say, Viewer, Waiting, Window,
 };
 
 const ID: &str = "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB";
@@ -153,6 +155,7 @@ fn entries(words: &str) -> Vec<Entry> {
             session: None,
             batch: None,
         }),
+        via: Some(words.to_owned()),
         fact,
     };
     let some = || Some(words.to_owned());
@@ -184,7 +187,7 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
     let viewer = Viewer { name: words, is_admin: true, csrf: "secret" };
     let house =
         House { mode: Mode::Production, observes: true, frozen: false, freezes: 1, pending: 2, newest: 7 };
-    let frame = |notice| Frame { viewer, house, now: NOW, notice };
+    let frame = |notice| Frame { viewer, house, preferences: Preferences::default(), now: NOW, notice };
     let plain = frame(None);
     let refused = frame(Some(Notice::Refused(words.to_owned())));
     let pending = action(words, Status::Pending);
@@ -260,20 +263,82 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
     let inbox = InboxPage {
         filter: &filter,
         actions: &list,
-        matching: &list,
-        page: 1,
-        pages: 2,
-        looked_at: 2,
-        more: true,
+        next: Some(pending.id),
+        among: Some(20_000),
+        by_risk: &BTreeMap::from([(Risk::High, 2)]),
         total: 2,
     };
-    let history = [History { of: "this agent", actions: &list }];
+    let history = [History { of: "this agent", same_tool: true, actions: &list }];
+    let earlier = [EarlierVersion { version: 1, args: object(vec![("content", text(words))]) }];
+    let (untouched, drafted) = (Draft::untouched(&pending.args), Draft::untouched(&edited));
+    let wrong = Draft {
+        misfits: vec![
+            Misfit { pointer: "/content".into(), problem: words.to_owned() },
+            Misfit { pointer: words.to_owned(), problem: words.to_owned() },
+        ],
+        typed: BTreeMap::from([("/list".to_owned(), words.to_owned())]),
+        ..untouched.clone()
+    };
+    let ways = Ways { proposed: 3, held: 2, approved: 1, denied: 1, ..Ways::default() };
+    let lately = Lately {
+        parts: vec![(NOW, ways); 24],
+        sum: Summary {
+            all: ways,
+            by_tool: BTreeMap::from([(words.to_owned(), ways), (OTHER_TOOLS.to_owned(), ways)]),
+            by_tier: BTreeMap::from([(Tier::Approve, ways)]),
+            by_risk: BTreeMap::from([(Risk::High, ways)]),
+            answers: Answers { within: [1; 10] },
+        },
+    };
+    let waiting = Waiting {
+        by_risk: &BTreeMap::from([(Risk::High, 2)]),
+        by_tier: &BTreeMap::from([(Tier::Approve, 2)]),
+        by_tool: &[(words.to_owned(), 2)],
+        by_agent: &[(words.to_owned(), 2)],
+    };
+    let rules = [PolicyRule { id: words, place: words, text: words, remark: Some(words) }];
+    let question = PolicyQuestion {
+        tool: words.to_owned(),
+        kind: words.to_owned(),
+        args: words.to_owned(),
+        agent: words.to_owned(),
+    };
+    let answer = PolicyAnswer {
+        verdict: &pending.verdict,
+        assessment: &pending.assessment,
+        says: vec![Say { source: words, tier: Some(Tier::Approve), risk: None, note: Some(words) }],
+        set_aside: &[(words.to_owned(), words.to_owned())],
+        frozen: true,
+    };
+    let looked_for = [LookedForRule { id: words, level: Risk::High, reason: words, advice: Some(words) }];
+    let told = [DeliveryView {
+        id: 7,
+        action: pending.id,
+        version: 1,
+        purpose: Purpose::Ask,
+        channel: words.to_owned(),
+        recipient: words.to_owned(),
+        status: DeliveryStatus::Failed,
+        attempt: 3,
+        next_at: None,
+        provider_id: Some(words.to_owned()),
+        error: Some(words.to_owned()),
+        created_at: NOW,
+        updated_at: NOW,
+    }];
     vec![
         ("inbox", inbox.render(&refused)),
-        ("action", ActionPage { action: &pending, history: &history }.render(&refused)),
-        ("action that failed", ActionPage { action: &failed, history: &[] }.render(&plain)),
-        ("edit", EditPage { action: &pending, draft: &pending.args, preview: false }.render(&plain)),
-        ("edit shown", EditPage { action: &pending, draft: &edited, preview: true }.render(&plain)),
+        (
+            "action",
+            ActionPage { action: &pending, earlier: &earlier, history: &history, told: &told }
+                .render(&refused),
+        ),
+        (
+            "action that failed",
+            ActionPage { action: &failed, earlier: &[], history: &[], told: &[] }.render(&plain),
+        ),
+        ("edit", EditPage { action: &pending, draft: &untouched, preview: false }.render(&plain)),
+        ("edit shown", EditPage { action: &pending, draft: &drafted, preview: true }.render(&plain)),
         ("batch", BatchPage { batch: &batch, refused: &[(ID.to_owned(), words.to_owned())] }.render(&plain)),
         ("grants", banksman_web::grants(&plain, &[grant])),
         ("delegations", banksman_web::delegations(&plain, &[delegation])),
@@ -289,7 +354,22 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
             }
             .render(&plain),
         ),
-        ("policy", PolicyPage { policy: &policy }.render(&plain)),
+        (
+            "edit that does not fit",
+            EditPage { action: &pending, draft: &wrong, preview: false }.render(&plain),
+        ),
+        (
+            "policy",
+            PolicyPage { policy: &policy, rules: &rules, question: &question, answer: Some(&answer) }
+                .render(&plain),
+        ),
+        ("looked for", banksman_web::looked_for(&plain, &looked_for)),
+        (
+            "overview",
+            OverviewPage { window: Window::Day, lately: &lately, behind: 1, waiting }.render(&plain),
+        ),
+        ("settings", banksman_web::settings(&plain)),
+        ("guide", banksman_web::guide(&plain, "http://127.0.0.1:7447")),
         ("sign in", banksman_web::sign_in(words)),
         ("problem", banksman_web::problem("Not found", words)),
     ]

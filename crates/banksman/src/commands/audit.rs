@@ -2,6 +2,7 @@
 
 mod observed;
 
+use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use banksman_client::AuditQuery;
@@ -142,7 +143,10 @@ fn table(events: &[EventView], too_wide: TooWide, context: &Context) -> String {
 
 /// What an event is about, in a line: first what was said, then about which action.
 pub(crate) fn what(event: &Event) -> String {
-    let detail = detail(&event.fact);
+    let mut detail = detail(&event.fact);
+    if let Some(channel) = &event.via {
+        let _ = write!(detail, " via {channel}");
+    }
     match &event.action {
         None => detail,
         Some(action) => {
@@ -197,6 +201,20 @@ fn detail(fact: &Fact) -> String {
         Fact::TokenIssued { token, kind, name, .. } => format!("{kind} {name} {token}"),
         Fact::TokenRevoked { token } => token.to_string(),
         Fact::PolicyLoaded { digest, source } => format!("{source} {digest}"),
+        Fact::InboundRefused { why, who, about, unrecorded, .. } => {
+            let who = who.as_ref().map(|who| format!(" from {who}")).unwrap_or_default();
+            let about = about.map(|about| format!(" about {about}")).unwrap_or_default();
+            let more = if *unrecorded > 0 { format!(" and {unrecorded} more before") } else { String::new() };
+            format!("{why}{who}{about}{more}")
+        }
+        Fact::Notified { about, channel, recipient, outcome, error, .. } => {
+            format!("{outcome} to {recipient} by {channel} about {about}{}", because(error))
+        }
+        Fact::NotificationRetried { about, delivery } => format!("message {delivery} about {about}"),
+        Fact::Resumed { about, outcome, error, .. } => format!("{outcome} about {about}{}", because(error)),
+        Fact::JobRetried { about, job } | Fact::JobDropped { about, job } => {
+            format!("job {job} about {about}")
+        }
     }
 }
 
@@ -234,6 +252,7 @@ mod tests {
             at: sample::NOW,
             actor: Actor::Reviewer { name: "ann".into() },
             action: Some(about),
+            via: None,
             fact: Fact::Decided {
                 decision: Decision::Deny,
                 reason: Some("no".into()),

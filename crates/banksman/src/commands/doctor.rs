@@ -1,9 +1,11 @@
 //! `banksman doctor`: looks an installation over and says what to mend.
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use banksman_client::{Client, ClientError};
-use banksman_core::wire::PolicyView;
+use banksman_client::{Client, ClientError, PostQuery};
+use banksman_core::DeliveryStatus;
+use banksman_core::wire::{DeliveryView, PolicyView};
 use serde::Serialize;
 
 use crate::context::Context;
@@ -186,7 +188,47 @@ fn server_checks(context: &Context) -> Vec<Check> {
     if let Ok(policy) = client.policy() {
         checks.push(policy_in_force(&policy));
     }
+    checks.extend(failing_channels(&client));
     checks
+}
+
+/// Channels whose newest messages did not go out. Only people may ask.
+fn failing_channels(client: &Client) -> Vec<Check> {
+    let query = PostQuery { limit: Some(100), ..PostQuery::default() };
+    let Ok(newest) = client.notifications(&query) else { return Vec::new() };
+    let mut seen: BTreeMap<&str, &DeliveryView> = BTreeMap::new();
+    for delivery in &newest.items {
+        let telling = match delivery.status {
+            DeliveryStatus::Sent
+            | DeliveryStatus::Delivered
+            | DeliveryStatus::Failed
+            | DeliveryStatus::Retrying => true,
+            DeliveryStatus::Queued | DeliveryStatus::Skipped => false,
+        };
+        if telling {
+            seen.entry(&delivery.channel)
+                .and_modify(|known| {
+                    if delivery.updated_at > known.updated_at {
+                        *known = delivery;
+                    }
+                })
+                .or_insert(delivery);
+        }
+    }
+    let checked = seen.into_iter().map(|(channel, newest)| match newest.status {
+        DeliveryStatus::Failed | DeliveryStatus::Retrying => Check::bad(
+            "channel",
+            format!("{channel} fails: {}", newest.error.as_deref().unwrap_or("no reason is known")),
+            format!("banksman notifications test {channel}; then banksman notifications retry --failed"),
+        ),
+        DeliveryStatus::Sent
+        | DeliveryStatus::Delivered
+        | DeliveryStatus::Queued
+        | DeliveryStatus::Skipped => {
+            Check::good("channel", format!("{channel} works, since {}", to_the_second(newest.updated_at)))
+        }
+    });
+    checked.collect()
 }
 
 fn policy_in_force(policy: &PolicyView) -> Check {

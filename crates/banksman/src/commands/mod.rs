@@ -34,6 +34,9 @@ pub(crate) mod delegate;
 pub(crate) mod grant;
 pub(crate) mod mode;
 
+pub(crate) mod jobs;
+pub(crate) mod notifications;
+
 pub(crate) mod audit;
 pub(crate) mod doctor;
 pub(crate) mod migrate;
@@ -64,6 +67,8 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Grant(args) => grant::run(&args, context),
         Command::Delegate(args) => delegate::run(&args, context),
         Command::Mode(args) => mode::run(&args, context),
+        Command::Notifications(args) => notifications::run(&args, context),
+        Command::Jobs(args) => jobs::run(&args, context),
         Command::Audit(args) => audit::run(&args, context),
         Command::Token(args) => token::run(&args, context),
         Command::Migrate(args) => migrate::run(&args, context),

@@ -39,7 +39,8 @@ pub(super) fn catalogue(policy: Option<&Path>) -> anyhow::Result<Arc<Catalogue>>
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let catalogue = catalogue(args.policy.as_deref())?;
-    let chosen: Vec<&Rule> = catalogue.rules().iter().filter(|rule| args.chooses(rule)).collect();
+    let rules = catalogue.rules_with_examples()?;
+    let chosen: Vec<&Rule> = rules.iter().filter(|rule| args.chooses(rule)).collect();
     if chosen.is_empty() {
         return Err(stop(Exit::NotFound, "there is no such rule; `banksman rules` lists them all"));
     }
@@ -166,7 +167,8 @@ mod tests {
     fn the_page_about_rules_is_in_step() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
         let catalogue = Catalogue::builtin().unwrap_or_else(|error| panic!("{error}"));
-        let made = markdown(&catalogue.rules().iter().collect::<Vec<_>>());
+        let rules = catalogue.rules_with_examples().unwrap_or_else(|error| panic!("{error}"));
+        let made = markdown(&rules.iter().collect::<Vec<_>>());
         if std::env::var_os("BANKSMAN_UPDATE").is_some() {
             std::fs::write(&path, &made).unwrap();
         }

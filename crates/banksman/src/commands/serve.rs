@@ -16,6 +16,7 @@ use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::channels;
 use crate::context::Context;
 use crate::database::DatabaseArgs;
 use crate::exit::{Exit, stop};
@@ -40,6 +41,9 @@ pub(crate) struct Args {
     /// The MCP servers to stand before [default: DATA/mcp.yaml, if there is one]
     #[arg(long, value_name = "FILE", env = "BANKSMAN_MCP")]
     mcp: Option<PathBuf>,
+    /// The channels by which people are told [default: DATA/channels.yaml, if there is one]
+    #[arg(long, value_name = "FILE", env = "BANKSMAN_CHANNELS")]
+    channels: Option<PathBuf>,
     /// Another name that this server is reached by; may be given several times
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
@@ -97,6 +101,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     };
     let policy = Arc::new(read_policy(&policy_path)?);
     let mcp = read_mcp(args.mcp.as_deref(), &folder)?;
+    let channels = channels::read(args.channels.as_deref(), &folder, args.listen)?;
     // Before anything is stored: a start that ends here must not pass for the first one.
     let listener = banksman_http::listen(args.listen)
         .with_context(|| format!("cannot listen on {}: is another server running there?", args.listen))?;
@@ -108,7 +113,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let engine = Engine::new(store, judge, clock, signer, EngineConfig::default()).await?;
     engine.staff_triage(Arc::new(Outside::new()));
     let (followed, digest) = (policy_path.clone(), policy.digest());
-    engine.load_policy(Box::new(policy), &policy_path.display().to_string()).await?;
+    engine.load_policy(Box::new(Arc::clone(&policy)), &policy_path.display().to_string()).await?;
     let (stop, stopping) = watch::channel(false);
     let url = format!("http://{address}");
     let gateway = match mcp {
@@ -123,7 +128,10 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let first = first_start(&engine, &app, &url).await?;
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
 
-    let mut workers = engine.start_workers(Arc::new(LogSink));
+    let mut workers = match channels {
+        Some(config) => channels::open(config, &engine, &policy, &app)?,
+        None => engine.start_workers(Arc::new(LogSink)),
+    };
     workers.push(tokio::spawn(reload::follow(Arc::clone(&engine), followed, digest)));
     workers.extend(gateway.as_ref().map(Gateway::start_workers));
     let mut server = tokio::spawn(banksman_http::serve(listener, app, stopping));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use banksman_core::json::{CanonicalJson, Json};
-use banksman_core::wire::{ActionView, ContextView, OutcomeView, ResolutionView, VoteView};
+use banksman_core::wire::{ActionView, ContextView, DeliveryView, OutcomeView, ResolutionView, VoteView};
 use banksman_core::{Status, Timestamp};
 use banksman_review::Approvals;
 
@@ -28,12 +28,14 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     if context.globals.json {
         context.print_json(&action)?;
     } else {
-        context.print(&page(&action, context))?;
+        // An agent's own token shows the action, and not who was told of it.
+        let told = client.notifications_of(id).map(|told| told.items).unwrap_or_default();
+        context.print(&page(&action, &told, context))?;
     }
     Ok(Exit::Done.into())
 }
 
-fn page(action: &ActionView, context: &Context) -> String {
+fn page(action: &ActionView, told: &[DeliveryView], context: &Context) -> String {
     let now = context.now;
     let mut sheet = Sheet::new(context.screen);
     identity(&mut sheet, action, now);
@@ -48,6 +50,7 @@ fn page(action: &ActionView, context: &Context) -> String {
     if let Some(outcome) = &action.outcome {
         ended(&mut sheet, outcome, now);
     }
+    who_was_told(&mut sheet, told, now);
     triaged(&mut sheet, action);
     untrusted(&mut sheet, action);
     if action.status == Status::Pending {
@@ -55,6 +58,19 @@ fn page(action: &ActionView, context: &Context) -> String {
         commands(&mut sheet, action.id);
     }
     sheet.into_text()
+}
+
+fn who_was_told(sheet: &mut Sheet, told: &[DeliveryView], now: Timestamp) {
+    if told.is_empty() {
+        return;
+    }
+    sheet.section("Who was told");
+    for delivery in told {
+        let DeliveryView { purpose, channel, recipient, status, updated_at, .. } = delivery;
+        let why = delivery.error.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        sheet
+            .item(&format!("{recipient} by {channel} ({purpose}): {status} {}{why}", both(now, *updated_at)));
+    }
 }
 
 fn identity(sheet: &mut Sheet, action: &ActionView, now: Timestamp) {
@@ -320,7 +336,7 @@ mod tests {
 
     #[test]
     fn a_page_with_everything_a_decision_needs() {
-        let text = page(&sample::action(), &sample::context());
+        let text = page(&sample::action(), &[], &sample::context());
         assert_eq!(
             text,
             "\
@@ -391,7 +407,7 @@ To decide
             result: Some(action.args.clone()),
             error: Some(forged),
         });
-        let text = page(&action, &sample::context());
+        let text = page(&action, &[], &sample::context());
         let headings: Vec<&str> =
             text.lines().filter(|line| !line.starts_with(' ') && !line.is_empty()).collect();
         assert_eq!(
@@ -414,7 +430,7 @@ To decide
     fn scripts_are_also_shown_line_by_line() {
         let mut action = sample::action();
         action.args = sample::json("{\"code\":\"import os\\n\\tos.remove('x')\\u001b\"}");
-        let text = page(&action, &sample::context());
+        let text = page(&action, &[], &sample::context());
         assert!(text.contains("  | import os\n  |     os.remove('x')\\u{1b}\n"), "{text}");
     }
 
@@ -429,7 +445,7 @@ To decide
             message: Some("use the form".into()),
             modified: true,
         });
-        let text = page(&action, &sample::context());
+        let text = page(&action, &[], &sample::context());
         assert!(text.contains("Resolution\n  by          ann\n"), "{text}");
         assert!(!text.contains("To decide") && !text.contains("is needed"), "{text}");
     }

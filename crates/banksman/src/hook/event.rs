@@ -46,13 +46,39 @@ pub(crate) struct Report {
     pub(crate) error: Option<String>,
 }
 
-/// The few members that tell what this is about. The rest, such as a tool's whole output, is not looked at.
+/// The few members that tell what this is about. The rest is not looked at.
 #[derive(Deserialize)]
 struct Outline {
     hook_event_name: String,
     session_id: Option<String>,
     tool_use_id: Option<String>,
     error: Option<serde_json::Value>,
+    tool_response: Option<serde_json::Value>,
+}
+
+impl Outline {
+    /// What went wrong, if something did. Codex has one event for every end, and what it tells of a command is the
+    /// command's own words: a text in which anything may stand, so nothing is read from it. A document that says it is
+    /// believed.
+    fn error(&self) -> Option<String> {
+        if self.hook_event_name == "PostToolUseFailure" {
+            return Some(match &self.error {
+                Some(serde_json::Value::String(text)) => text.clone(),
+                _ => "the host says that it failed".to_owned(),
+            });
+        }
+        let response = self.tool_response.as_ref()?;
+        let code = |path: &str| response.pointer(path).and_then(serde_json::Value::as_i64);
+        let says = |path: &str, value: bool| response.pointer(path) == Some(&serde_json::Value::Bool(value));
+        match ["/exit_code", "/exitCode", "/metadata/exit_code"].into_iter().find_map(code) {
+            Some(0) => None,
+            Some(code) => Some(format!("exit code {code}")),
+            None if says("/isError", true) || says("/is_error", true) || says("/success", false) => {
+                Some("the tool says that it failed".to_owned())
+            }
+            None => None,
+        }
+    }
 }
 
 /// Which question an input seems to be, for an answer to what cannot be read.
@@ -74,17 +100,13 @@ impl Event {
             "PermissionRequest" => {
                 Call::read(host, Form::PermissionRequest, input).map(|call| Self::Asked(Box::new(call)))
             }
-            name @ ("PostToolUse" | "PostToolUseFailure") => Ok(match outline.tool_use_id {
-                Some(id) => Self::Done(Report {
-                    session: outline.session_id,
-                    id,
-                    error: (name == "PostToolUseFailure").then(|| match outline.error {
-                        Some(serde_json::Value::String(text)) => text,
-                        _ => "the host says that it failed".to_owned(),
-                    }),
-                }),
-                None => Self::Other,
-            }),
+            "PostToolUse" | "PostToolUseFailure" => {
+                let error = outline.error();
+                Ok(match outline.tool_use_id {
+                    Some(id) => Self::Done(Report { session: outline.session_id, id, error }),
+                    None => Self::Other,
+                })
+            }
             _ => Ok(Self::Other),
         }
     }
@@ -287,6 +309,31 @@ mod tests {
         match Event::read(Host::ClaudeCode, failed) {
             Ok(Event::Done(report)) => assert_eq!(report.error.as_deref(), Some("exit 1")),
             other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_end_that_says_it_failed_is_a_failure_and_a_text_says_nothing() {
+        for (response, error) in [
+            (r#"{"exit_code":0}"#, None),
+            (r#"{"exit_code":1,"output":"x"}"#, Some("exit code 1")),
+            (r#"{"output":"","metadata":{"exit_code":-1}}"#, Some("exit code -1")),
+            (r#"{"content":[],"isError":true}"#, Some("the tool says that it failed")),
+            (r#"{"content":[],"isError":false}"#, None),
+            (r#"{"success":false}"#, Some("the tool says that it failed")),
+            // Whatever a command printed.
+            (r#""{\"exit_code\":1}""#, None),
+            (r#""Process exited with code 1""#, None),
+            (r#"{"exit_code":"1"}"#, None),
+            ("null", None),
+        ] {
+            let input = format!(
+                r#"{{"hook_event_name":"PostToolUse","session_id":"s","tool_use_id":"t","tool_response":{response}}}"#
+            );
+            match Event::read(Host::Codex, input.as_bytes()) {
+                Ok(Event::Done(report)) => assert_eq!(report.error.as_deref(), error, "{response}"),
+                other => panic!("{other:?}"),
+            }
         }
     }
 

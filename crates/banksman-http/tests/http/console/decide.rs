@@ -119,10 +119,10 @@ async fn an_edit_is_shown_before_it_is_decided() {
     let action = server.propose("send_email", json!({"to": "bob", "copies": 2, "urgent": false})).await;
     let path = format!("/actions/{}/edit", id(&action));
     let form = browser.open(&server, &path).await.text();
-    for field in ["text:to", "number:copies", "json:urgent"] {
+    for field in ["text:/to", "number:/copies", "json:/urgent"] {
         assert!(form.contains(&format!("name=\"{field}\"")), "{field} in {form}");
     }
-    let fields = [("text:to", "ann\r\nand bob"), ("number:copies", "3"), ("json:urgent", "true")];
+    let fields = [("text:/to", "ann\r\nand bob"), ("number:/copies", "3"), ("json:/urgent", "true")];
     let shown = browser.about(&server, &path, &action, &fields).await;
     assert_eq!(shown.status, 200);
     let args = r#"{"copies":3,"to":"ann\nand bob","urgent":true}"#;
@@ -144,9 +144,9 @@ async fn an_edit_that_makes_no_sense_changes_nothing_and_says_why() {
     let action = server.propose("send_email", json!({"copies": 2})).await;
     let path = format!("/actions/{}/edit", id(&action));
     for (fields, why) in [
-        ([("number:copies", "many")], "copies"),
-        ([("raw", "{\"a\":1,\"a\":2}")], "Not done"),
-        ([("raw", "not json")], "Not done"),
+        ([("number:/copies", "many")], "/copies"),
+        ([("raw", "{\"a\":1,\"a\":2}")], "One value does not fit"),
+        ([("raw", "not json")], "not json"),
     ] {
         let answer = browser.about(&server, &path, &action, &fields).await;
         assert_eq!(answer.status, 409, "{fields:?}");
@@ -290,4 +290,127 @@ async fn a_batch_is_decided_in_part_and_only_as_it_was_seen() {
     let now =
         server.send(Request::get(format!("/v1/batches/{}", id(&batch))).by(&server.riley)).await.ok(200);
     assert_eq!(statuses(&now), ["authorised", "denied", "denied"]);
+}
+
+/// What an agent says its arguments are.
+fn schema() -> serde_json::Value {
+    json!({
+        "type": "object",
+        "required": ["to", "when"],
+        "additionalProperties": false,
+        "properties": {
+            "to": {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/person"}},
+            "when": {"type": "object", "required": ["hour"], "properties": {"hour": {"type": "integer", "minimum": 0, "maximum": 23}}},
+            "tone": {"enum": ["formal", "plain"]},
+            "copy": {"type": "boolean"},
+            "pin": {"type": "string", "maxLength": 4},
+        },
+        "$defs": {"person": {"type": "object", "required": ["name"], "properties": {"name": {"type": "string", "minLength": 2}}}},
+    })
+}
+
+#[tokio::test]
+async fn the_form_is_drawn_from_the_schema_and_says_at_the_field_what_does_not_fit() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let args = json!({"to": [{"name": "Ann"}], "when": {"hour": 9}});
+    let action = server
+        .propose_as(&server.riley, json!({"tool": "send_email", "args": args, "args_schema": schema()}))
+        .await;
+    let path = format!("/actions/{}/edit", id(&action));
+    let form = browser.open(&server, &path).await.text();
+    for part in [
+        "name=\"text:/to/0/name\"",
+        "name=\"number:/when/hour\"",
+        "name=\"more:/to\"",
+        "name=\"json:/tone\"",
+        "name=\"json:/copy\"",
+        "name=\"optional:/pin\"",
+        "a whole number, at least 0, at most 23",
+    ] {
+        assert!(form.contains(part), "{part} in {form}");
+    }
+    let fields = |hour, name| {
+        vec![
+            ("object:", ""),
+            ("list:/to", ""),
+            ("object:/to/0", ""),
+            ("text:/to/0/name", name),
+            ("object:/when", ""),
+            ("number:/when/hour", hour),
+            ("json:/tone", "\"plain\""),
+            ("json:/copy", ""),
+            ("optional:/pin", ""),
+        ]
+    };
+    // One more, without scripts: the form comes back with an empty one.
+    let more = [fields("9", "Ann"), vec![("more:/to", "")]].concat();
+    let grown = browser.about(&server, &path, &action, &more).await;
+    assert_eq!(grown.status, 200);
+    assert!(grown.text().contains("name=\"text:/to/1/name\""), "{}", grown.text());
+    assert!(!grown.text().contains("Approve this instead"));
+
+    let wrong = browser.about(&server, &path, &action, &fields("25", "A")).await;
+    assert_eq!(wrong.status, 409);
+    for field in ["field/when/hour-wrong", "field/to/0/name-wrong"] {
+        assert!(wrong.text().contains(&format!("aria-describedby=\"{field}\"")), "{field}: {}", wrong.text());
+        assert!(wrong.text().contains(&format!("id=\"{field}\"")), "{field}");
+    }
+    assert!(wrong.text().contains("2 values do not fit.") && !wrong.text().contains("Approve this instead"));
+
+    let right = browser.about(&server, &path, &action, &fields("17", "Bo")).await;
+    assert_eq!(right.status, 200, "{}", right.text());
+    let args = hidden(&right.text(), "args").replace("&quot;", "\"");
+    assert_eq!(args, r#"{"to":[{"name":"Bo"}],"tone":"plain","when":{"hour":17}}"#);
+    let missing = [("object:", ""), ("list:/to", ""), ("object:/when", "")];
+    let missing = browser.about(&server, &path, &action, &missing).await;
+    assert!(missing.text().contains("field/when/hour-wrong"), "{}", missing.text());
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_said_without_what_is_black() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let schema = json!({"properties": {"amount": {"maximum": 10}, "card": {"type": "string"}}});
+    let body = json!({"tool": "charge_card", "args": {"amount": 5, "card": "4111"}, "args_schema": schema});
+    let action = server.propose_as(&server.riley, body).await;
+    let path = format!("/actions/{}/edit", id(&action));
+    let wrong =
+        browser.about(&server, &path, &action, &[("raw", r#"{"amount":11,"card":"[redacted]"}"#)]).await;
+    assert_eq!(wrong.status, 409);
+    assert!(wrong.text().contains("/amount") && !wrong.text().contains("4111"), "{}", wrong.text());
+}
+
+#[tokio::test]
+async fn an_edited_action_shows_what_was_edited_without_what_is_black() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("delete_customer", json!({"id": 17, "why": "asked for it"})).await;
+    let change =
+        json!({"decision": "modify", "args": {"id": 18, "why": "asked for it"}, "reason": "another one"});
+    server.decide(&server.ann, &action, change).await.ok(200);
+    let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
+    assert!(page.contains("What was edited: version 1 to 2"), "{page}");
+    assert!(page.contains("removed: ") && page.contains("17") && page.contains("18"), "{page}");
+
+    let secret = server.propose("charge_card", json!({"amount": 50, "card": "4111-1111"})).await;
+    let change = json!({"decision": "modify", "args": {"amount": 40, "card": "[redacted]"}});
+    server.decide(&server.ann, &secret, change).await.ok(200);
+    let page = browser.open(&server, &format!("/actions/{}", id(&secret))).await.text();
+    assert!(page.contains("What was edited: version 1 to 2") && !page.contains("4111"), "{page}");
+}
+
+#[tokio::test]
+async fn a_second_attempt_is_shown_beside_the_first() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let first = server.propose("send_email", json!({"to": "everyone", "subject": "Hi"})).await;
+    server
+        .decide(&server.ann, &first, json!({"decision": "respond", "message": "fewer people"}))
+        .await
+        .ok(200);
+    let second = server.propose("send_email", json!({"to": "bob", "subject": "Hi"})).await;
+    let page = browser.open(&server, &format!("/actions/{}", id(&second))).await.text();
+    assert!(page.contains("What differs from the last one that was answered (denied)"), "{page}");
+    assert!(page.contains("everyone"), "{page}");
 }

@@ -1,8 +1,11 @@
 //! The review console, as a browser without scripts uses it.
 
 mod decide;
+mod guide;
 mod house;
+mod overview;
 mod pages;
+mod policy;
 mod sign_in;
 
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! What the pages show.
 
+use std::collections::BTreeSet;
+
 use serde_json::json;
 
 use super::Browser;
@@ -64,9 +66,10 @@ async fn paths(server: &Server) -> Vec<String> {
     let items = json!({"items": [{"tool": "charge_card", "args": {"card": "4111-1111"}}]});
     let batch = server.send(Request::post("/v1/batches", &items).by(&server.riley)).await.ok(200);
     let mut paths: Vec<String> =
-        ["/grants", "/delegations", "/freezes", "/mode", "/audit", "/audit/export", "/policy"]
+        "/grants /delegations /freezes /mode /audit /audit/export /policy /policy/built-in /overview /settings /guide"
+            .split(' ')
             .map(String::from)
-            .into();
+            .collect();
     paths.extend([
         format!("/actions/{}", id(&action)),
         format!("/actions/{}/edit", id(&action)),
@@ -168,10 +171,34 @@ async fn a_long_list_has_pages() {
     }
     let first = browser.page(&server).await.text();
     assert_eq!(first.matches("data-open").count(), 25);
-    assert!(first.contains("/?sort=urgency&amp;page=2"), "{first}");
     assert!(first.len() < 120_000, "{} bytes", first.len());
-    assert_eq!(browser.open(&server, "/?page=2").await.text().matches("data-open").count(), 5);
-    assert_eq!(browser.open(&server, "/?page=99").await.text().matches("data-open").count(), 5);
+    for sort in ["urgency", "deadline", "risk"] {
+        let first = browser.open(&server, &format!("/?sort={sort}&q=send_")).await.text();
+        let (_, rest) =
+            first.split_once(&format!("/?q=send_&amp;sort={sort}&amp;after=")).expect("a next page");
+        let after = rest.split('"').next().unwrap();
+        let second = browser.open(&server, &format!("/?sort={sort}&q=send_&after={after}")).await.text();
+        assert_eq!(second.matches("data-open").count(), 5, "{sort}");
+        assert!(second.contains("The end of the list."), "{sort}");
+        let shown = |page: &str| -> BTreeSet<String> {
+            page.split("data-action=\"").skip(1).map(|rest| rest[..30].to_owned()).collect()
+        };
+        assert_eq!(shown(&first).union(&shown(&second)).count(), 30, "{sort}");
+    }
+    browser.open(&server, "/?after=nonsense").await.problem(422, "invalid_request");
+}
+
+#[tokio::test]
+async fn a_search_tells_nothing_of_what_was_blackened() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("charge_card", json!({"amount": 12, "card": "4111 1111"})).await;
+    for (words, found) in [("4111", false), ("charge", true), ("%22amount%22:12", true), (id(&action), true)]
+    {
+        let page = browser.open(&server, &format!("/?q={words}")).await.text();
+        assert_eq!(page.contains(&format!("data-action=\"{}\"", id(&action))), found, "{words}");
+        assert!(!page.contains("Look further"), "{words}");
+    }
 }
 
 #[tokio::test]

@@ -115,7 +115,7 @@ async fn actions_are_never_removed() {
     assert!(refused(&connection, "DELETE FROM actions WHERE status = 'blocked'").contains("never removed"));
     // Replacing removes as well, and so might let a claimed action be claimed again.
     let replace = "INSERT OR REPLACE INTO actions SELECT id, agent, owner, tool, tier, 'authorised', digest,
-                   version, revision, batch, created_at, wake_at, 0, NULL, reviews, state, priority
+                   version, revision, batch, created_at, wake_at, 0, NULL, reviews, state, priority, risk, deadline
                    FROM actions WHERE status = 'executing'";
     assert!(refused(&connection, replace).contains("never removed"));
     assert_eq!(number(&connection, "SELECT count(*) FROM actions"), before);
@@ -147,7 +147,7 @@ async fn the_log_only_grows() {
 async fn one_agent_asks_the_same_question_once() {
     let (_file, connection) = house().await;
     let twin = "INSERT INTO actions SELECT randomblob(16), agent, owner, tool, tier, status, digest, version,
-                revision, batch, created_at, wake_at, joinable, claimed_at, reviews, state, priority
+                revision, batch, created_at, wake_at, joinable, claimed_at, reviews, state, priority, risk, deadline
                 FROM actions WHERE status = 'pending'";
     assert!(refused(&connection, twin).contains("UNIQUE"));
 }

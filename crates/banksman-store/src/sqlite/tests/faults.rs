@@ -1,6 +1,6 @@
 //! When the disk is full, or one commit of many breaks: what fails, fails alone and whole.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use banksman_core::{Tier, Timestamp};
 use tokio::task::JoinSet;
@@ -95,7 +95,7 @@ fn on_a_full_disk(file: &File) -> SqliteStore {
     let pages = number(&connection, "PRAGMA page_count");
     connection.pragma_update(None, "synchronous", "FULL").unwrap();
     connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
-    let readers = Arc::new(Readers { path: file.path(), idle: Mutex::new(Vec::new()) });
+    let readers = Arc::new(Readers::of(&file.path()));
     let writer = Writer::start(connection, &file.path(), Box::new(Timestamp::default)).unwrap();
     SqliteStore { writer, readers }
 }
@@ -144,7 +144,7 @@ async fn a_file_that_has_become_read_only_stores_nothing_says_so_and_can_be_look
     let connection = file.connect();
     configure(&connection).unwrap();
     connection.pragma_update(None, "query_only", true).unwrap();
-    let readers = Arc::new(Readers { path: file.path(), idle: Mutex::new(Vec::new()) });
+    let readers = Arc::new(Readers::of(&file.path()));
     let writer = Writer::start(connection, &file.path(), Box::new(Timestamp::default)).unwrap();
     let store = SqliteStore { writer, readers };
     store.ready().await.unwrap();

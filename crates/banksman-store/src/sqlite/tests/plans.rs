@@ -6,9 +6,10 @@ use rusqlite::{Connection, params_from_iter};
 
 use super::{File, id, second};
 use crate::sqlite::apply::{JOINABLE, PENDING_BY_AGENT};
+use crate::sqlite::lists::{self, Listing, PENDING_BY_RISK, PENDING_BY_TIER};
 use crate::sqlite::meters::{DISTINCT, SUM};
-use crate::sqlite::read::{DUE, NEXT_DUE, PENDING_COUNT, Part, cases_sql, events_sql};
-use crate::{CaseQuery, EventQuery, Order};
+use crate::sqlite::read::{DUE, NEXT_DUE, events_sql};
+use crate::{CaseQuery, EventQuery, Order, SortBy};
 
 fn plan(connection: &Connection, sql: &str, values: Vec<Value>) -> String {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
@@ -26,6 +27,11 @@ fn assert_indexed(plan: &str, what: &str) {
         assert!(searches || walks_partial_index, "{what}\nreads everything:\n{plan}");
     }
     assert!(!plan.contains("TEMP B-TREE"), "{what}\nsorts:\n{plan}");
+}
+
+fn cases_sql(query: &CaseQuery) -> (String, Vec<Value>) {
+    let Listing { sql, values } = lists::listing(query);
+    (sql, values)
 }
 
 fn empty() -> (File, Connection) {
@@ -51,7 +57,7 @@ fn every_list_of_pending_actions_uses_an_index() {
                             order,
                             ..CaseQuery::pending(50)
                         };
-                        let (sql, values) = cases_sql(&query, Part::All);
+                        let (sql, values) = cases_sql(&query);
                         let plan = plan(&connection, &sql, values);
                         assert_indexed(&plan, &format!("{query:?}"));
                         assert!(
@@ -75,7 +81,7 @@ fn the_most_selective_filter_of_pending_actions_has_an_index_of_its_own() {
         (CaseQuery { tool: Some("refund".into()), ..pending.clone() }, "pending_by_tool"),
         (CaseQuery { agent: Some("riley".into()), ..pending }, "pending_by_agent"),
     ] {
-        let (sql, values) = cases_sql(&query, Part::All);
+        let (sql, values) = cases_sql(&query);
         let plan = plan(&connection, &sql, values);
         assert!(plan.contains(&format!("SEARCH a USING INDEX {index}")), "{query:?}\n{plan}");
     }
@@ -86,7 +92,7 @@ fn lists_of_what_is_open_use_the_index_of_statuses() {
     let (_file, connection) = empty();
     for status in [Status::Pending, Status::Authorised, Status::Executing, Status::Unknown] {
         let query = CaseQuery { status: Some(status), ..CaseQuery::newest(50) };
-        let (sql, values) = cases_sql(&query, Part::All);
+        let (sql, values) = cases_sql(&query);
         let plan = plan(&connection, &sql, values);
         assert!(plan.contains("SEARCH a USING INDEX open_by_status"), "{status}\n{plan}");
         assert_indexed(&plan, status.as_str());
@@ -97,7 +103,7 @@ fn lists_of_what_is_open_use_the_index_of_statuses() {
 fn the_newest_of_everything_come_in_the_order_of_the_table() {
     let (_file, connection) = empty();
     for after in [None, Some(id(1))] {
-        let (sql, values) = cases_sql(&CaseQuery { after, ..CaseQuery::newest(50) }, Part::All);
+        let (sql, values) = cases_sql(&CaseQuery { after, ..CaseQuery::newest(50) });
         let plan = plan(&connection, &sql, values);
         // It walks the table by its key and stops at the limit.
         assert!(!plan.contains("TEMP B-TREE"), "{plan}");
@@ -122,11 +128,13 @@ fn the_timekeeper_and_the_doorkeeper_use_indexes() {
 #[test]
 fn counting_reads_only_what_is_pending() {
     let (_file, connection) = empty();
-    for sql in [PENDING_COUNT, PENDING_BY_AGENT] {
+    for sql in [PENDING_BY_AGENT, PENDING_BY_TIER] {
         let plan = plan(&connection, sql, Vec::new());
         assert!(plan.contains("USING COVERING INDEX"), "{sql}\n{plan}");
         assert_indexed(&plan, sql);
     }
+    let by_risk = plan(&connection, PENDING_BY_RISK, Vec::new());
+    assert!(by_risk.contains("USING COVERING INDEX pending_in_brief"), "{by_risk}");
 }
 
 #[test]
@@ -204,9 +212,31 @@ fn what_is_urgent_is_read_in_its_order() {
     let (_file, connection) = empty();
     for after in [None, Some(id(1))] {
         let query = CaseQuery { after, ..CaseQuery::urgent(50) };
-        for part in [Part::Urgent { after_priority: after.map(|_| 7) }, Part::NotUrgent] {
-            let (sql, values) = cases_sql(&query, part);
-            assert_indexed(&plan(&connection, &sql, values), &format!("{part:?} {query:?}"));
+        let (sql, values) = cases_sql(&query);
+        let plan = plan(&connection, &sql, values);
+        // What is sorted is the page, not the list: once, outside.
+        assert!(plan.matches("TEMP B-TREE").count() <= 1, "{plan}");
+        assert!(plan.contains("a USING COVERING INDEX pending_in_brief"), "{plan}");
+    }
+}
+
+#[test]
+fn whatever_pending_actions_are_chosen_by_is_in_one_index() {
+    let (_file, connection) = empty();
+    for sort in [SortBy::Urgency, SortBy::Deadline, SortBy::Risk] {
+        for after in [None, Some(id(1))] {
+            let query = CaseQuery {
+                sort,
+                after,
+                tier: Some(Tier::Approve),
+                risk: Some(Risk::High),
+                tool: Some("refund".into()),
+                agent: Some("riley".into()),
+                ..CaseQuery::pending(50)
+            };
+            let (sql, values) = cases_sql(&query);
+            let plan = plan(&connection, &sql, values);
+            assert!(plan.contains("a USING COVERING INDEX pending_in_brief"), "{sort:?}\n{plan}");
         }
     }
 }

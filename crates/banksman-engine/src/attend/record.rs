@@ -1,0 +1,94 @@
+//! The record of what was refused.
+
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use banksman_core::audit::{Event, Fact};
+use banksman_core::visible::brief;
+use banksman_core::{Actor, Timestamp};
+use banksman_notify::Inbound;
+use banksman_store::Commit;
+
+use super::{Desk, Why};
+use crate::{Engine, EngineError};
+
+/// How many refusals of one channel are recorded one by one in a while; anyone can send forged requests.
+const RECORDED: u32 = 20;
+const WHILE: Duration = Duration::from_secs(60);
+
+/// Ids are the provider's words.
+const LONGEST_ID: usize = 128;
+
+/// How many refusals there is still room for.
+#[derive(Debug, Default)]
+pub(super) struct Allowance(Mutex<Used>);
+
+#[derive(Debug, Default)]
+struct Used {
+    since: Timestamp,
+    recorded: u32,
+    left_out: u64,
+}
+
+impl Allowance {
+    /// Room for one more, with how many were left out before; `None` if there is none, and then this one is.
+    pub(super) fn take(&self, now: Timestamp) -> Option<u64> {
+        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A clock that goes backwards begins another while too.
+        if now < used.since || now.since(used.since) >= WHILE {
+            (used.since, used.recorded) = (now, 0);
+        }
+        if used.recorded >= RECORDED {
+            used.left_out += 1;
+            return None;
+        }
+        used.recorded += 1;
+        Some(std::mem::take(&mut used.left_out))
+    }
+}
+
+impl Engine {
+    /// Records that something that came in changes nothing.
+    pub(super) async fn record_refused(
+        &self,
+        desk: &Desk,
+        why: Why,
+        inbound: Option<&Inbound>,
+    ) -> Result<(), EngineError> {
+        let now = self.clock.now();
+        tracing::warn!(channel = %desk.channel, why = why.as_str(), "what came in by a channel was refused");
+        let Some(unrecorded) = desk.allowance.take(now) else { return Ok(()) };
+        let id = |text: &str| brief(text, LONGEST_ID);
+        let fact = Fact::InboundRefused {
+            why: why.as_str().to_owned(),
+            event: inbound.map(|inbound| id(&inbound.event)),
+            who: inbound.and_then(|inbound| inbound.who.as_deref()).map(id),
+            about: inbound.and_then(|inbound| inbound.wish.about()),
+            unrecorded,
+        };
+        // About the house: an event about an action is a step of it.
+        let event = Event::general(now, Actor::System, fact).by_way_of(&desk.channel);
+        let commit = Commit { events: vec![event], ..Commit::default() };
+        let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        self.live.advance(committed.last_seq);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_counted_and_not_recorded_one_by_one() {
+        let allowance = Allowance::default();
+        let second = |count: i64| Timestamp::from_micros(count * 1_000_000);
+        let taken = (0..1000).filter(|_| allowance.take(second(100)).is_some()).count();
+        assert_eq!(taken, 20);
+        assert_eq!(allowance.take(second(159)), None);
+        assert_eq!(allowance.take(second(160)), Some(981));
+        assert_eq!(allowance.take(second(161)), Some(0));
+        // The clock went back.
+        assert_eq!(allowance.take(second(3)), Some(0));
+    }
+}

@@ -1,0 +1,57 @@
+//! `/hooks/{channel}`: what people did on a channel.
+//!
+//! A provider wants an answer within three seconds, so it gets one as soon as what it sent is verified; what comes of
+//! it is told on the channel.
+
+use axum::extract::{Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::IntoResponse as _;
+use banksman_notify::{Heard, Reply};
+
+use super::Answer;
+use crate::body::SignedBody;
+use crate::problem::{Code, ProblemError};
+use crate::{App, Hook};
+
+/// `POST /hooks/{channel}`
+pub(crate) async fn post(
+    State(app): State<App>,
+    Path(channel): Path<String>,
+    headers: HeaderMap,
+    body: SignedBody,
+) -> Answer {
+    let hook = app.hooks.get().and_then(|hooks| hooks.get(&channel)).cloned();
+    let hook =
+        hook.ok_or_else(|| ProblemError::new(Code::NotFound, "nobody answers on a channel of that name"))?;
+    match hook.conversation.hear(&headers, &body.0, app.engine.now()) {
+        Ok(heard) => {
+            tokio::spawn(async move { attend(&app, &hook, heard).await });
+            Ok(StatusCode::OK.into_response())
+        }
+        Err(unheard) => {
+            app.engine.unheard(&hook.desk, &unheard).await?;
+            Err(ProblemError::new(Code::NotSigned, unheard.to_string()))
+        }
+    }
+}
+
+async fn attend(app: &App, hook: &Hook, heard: Heard) {
+    for event in heard {
+        let done = match &event {
+            Ok(inbound) => app.engine.attend(&hook.desk, inbound).await,
+            Err(unheard) => app.engine.unheard(&hook.desk, unheard).await.map(|()| None),
+        };
+        let reply = done.unwrap_or_else(|error| {
+            tracing::error!(%error, "what came in by a channel could not be attended to");
+            Some(Reply::Words(
+                "Banksman has trouble with its store. Look at the request's page before you try again."
+                    .into(),
+            ))
+        });
+        if let (Ok(inbound), Some(reply)) = (&event, reply)
+            && let Err(error) = hook.conversation.answer(inbound, &reply).await
+        {
+            tracing::warn!(%error, "nobody could be told what came of it");
+        }
+    }
+}

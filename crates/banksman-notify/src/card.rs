@@ -1,0 +1,211 @@
+//! What a person needs in order to decide, as values: how it looks is each channel's own.
+
+mod arguments;
+
+use std::fmt;
+
+use banksman_core::redact::{Hidden, REDACTED};
+use banksman_core::visible::{Visible, brief};
+use banksman_core::wire::ActionView;
+use banksman_core::{ActionId, Case, Digest, Risk, Status, Tier, Timestamp};
+
+pub use arguments::Argument;
+
+/// Longest names of tools, agents and rules.
+const NAME: usize = 80;
+
+/// Longest sentence of an agent, a rule or an analyser.
+const SENTENCE: usize = 300;
+
+/// How many sentences of each kind.
+const SENTENCES: usize = 3;
+
+/// What a person needs in order to decide.
+///
+/// Every text is short, on one line, without anything that policy redacts, and with whatever acts or hides in it
+/// spelled out ([`banksman_core::visible`]). It is still someone else's text: a channel escapes it as its own format
+/// needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Card {
+    /// The action.
+    pub action: ActionId,
+    /// Which version of it this shows.
+    pub version: u32,
+    /// What names exactly that.
+    pub digest: Digest,
+    /// The tool.
+    pub tool: String,
+    /// Who asks.
+    pub agent: String,
+    /// The arguments, in order.
+    pub arguments: Vec<Argument>,
+    /// How many more there are. Whoever sees only a part of what will run does not decide here.
+    pub left_out: usize,
+    /// Why the agent wants it, in its own words. Untrusted, and shown as such.
+    pub why: Option<String>,
+    /// The worst that reading the action found.
+    pub findings: Vec<String>,
+    /// What policy tells reviewers.
+    pub messages: Vec<String>,
+    /// How risky it is.
+    pub risk: Risk,
+    /// What policy demands.
+    pub tier: Tier,
+    /// The rule that said so.
+    pub rule: String,
+    /// How many people have approved this version.
+    pub approvals: u32,
+    /// How many have to.
+    pub needed: u32,
+    /// Whether a decision needs a reason.
+    pub needs_reason: bool,
+    /// Until when it can be decided, while it waits.
+    pub expires: Option<Timestamp>,
+    /// Its page in the console.
+    pub link: String,
+    /// Whether the channel may take decisions on it; otherwise people are told, and decide in the console.
+    pub may_decide: bool,
+    /// Where it stands.
+    pub standing: Standing,
+}
+
+/// Where an action stands, as far as those who were asked are concerned.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It waits for a decision.
+    Waiting,
+    /// There is nothing to decide (any more).
+    Settled {
+        /// Where it stands.
+        status: Status,
+        /// The same in words that go before `by`.
+        how: &'static str,
+        /// By whom: names, `policy`, `grant`, `timeout`.
+        by: String,
+        /// Since when.
+        at: Timestamp,
+    },
+    /// Nobody decided in time.
+    Expired {
+        /// Since when.
+        at: Timestamp,
+    },
+}
+
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Waiting => f.write_str("waiting for a decision"),
+            Self::Expired { .. } => f.write_str("expired: nobody decided in time"),
+            Self::Settled { how, by, .. } => write!(f, "{how} by {by}"),
+        }
+    }
+}
+
+/// How an installation shows actions.
+#[derive(Debug, Clone, Copy)]
+pub struct Showing<'a> {
+    /// Where the console is, such as `https://banksman.example.org`.
+    pub console: &'a str,
+    /// Whether decisions may be taken where the card is shown.
+    pub may_decide: bool,
+}
+
+impl Card {
+    /// The card of an action as it stands.
+    #[must_use]
+    pub fn of(case: &Case, showing: Showing<'_>) -> Self {
+        let view = ActionView::for_people(case);
+        let verdict = &view.verdict;
+        // An agent may say again, in its own words, what policy redacts.
+        let hidden = Hidden::of(&case.submission.action.args, &verdict.redact);
+        let sentence = |text: &str| {
+            if hidden.is_told_by(text) { REDACTED.to_owned() } else { shown(text, SENTENCE) }
+        };
+        let name = |text: &str| if hidden.is_told_by(text) { REDACTED.to_owned() } else { shown(text, NAME) };
+        let (arguments, left_out) = arguments::of(&view.args);
+        let why = view.context.rationale.as_deref().or(view.context.description.as_deref());
+        let mut findings: Vec<_> = view.assessment.findings.iter().collect();
+        findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
+        let findings = findings.iter().take(SENTENCES).map(|finding| sentence(&finding.reason)).collect();
+        let standing = standing(&view);
+        Self {
+            action: view.id,
+            version: view.version,
+            digest: view.digest,
+            tool: name(&view.tool),
+            agent: name(&view.agent),
+            arguments,
+            left_out,
+            why: why.map(sentence),
+            findings,
+            messages: verdict.messages.iter().take(SENTENCES).map(|text| sentence(text)).collect(),
+            risk: verdict.risk,
+            tier: verdict.tier,
+            rule: name(&verdict.rule),
+            approvals: u32::try_from(case.approvals().count()).unwrap_or(u32::MAX),
+            needed: verdict.quorum.count(),
+            needs_reason: verdict.require_reason,
+            expires: view.expires_at.filter(|_| standing == Standing::Waiting),
+            link: format!("{}/actions/{}", showing.console.trim_end_matches('/'), view.id),
+            may_decide: showing.may_decide,
+            standing,
+        }
+    }
+
+    /// Whether the channel offers decisions: only on what waits, and only if everything that will run is on the card.
+    #[must_use]
+    pub fn offers_decision(&self) -> bool {
+        self.may_decide
+            && self.standing == Standing::Waiting
+            && self.left_out == 0
+            && self.arguments.iter().all(|argument| argument.whole)
+    }
+
+    /// The console's first page.
+    #[must_use]
+    pub fn console(&self) -> &str {
+        self.link.rsplit_once("/actions/").map_or(self.link.as_str(), |(console, _)| console)
+    }
+}
+
+/// A text by someone else.
+pub(crate) fn shown(text: &str, most: usize) -> String {
+    // First visible, then short: spelling makes it longer. An address is broken, or mail programs make a link of it.
+    brief(&Visible(text).to_string().replace("://", ": //"), most)
+}
+
+fn standing(view: &ActionView) -> Standing {
+    let Some(resolution) = view.resolution.as_ref() else { return Standing::Waiting };
+    let at = resolution.at;
+    if view.status == Status::Expired {
+        return Standing::Expired { at };
+    }
+    let by_people = resolution.by == "reviewers";
+    let by = if by_people {
+        let approved =
+            view.votes.iter().filter(|vote| vote.version == view.version && vote.decision.approves());
+        approved.map(|vote| shown(&vote.by, NAME)).collect::<Vec<_>>().join(", ")
+    } else {
+        shown(&resolution.by, NAME)
+    };
+    let how = match view.status {
+        Status::Authorised | Status::Executing | Status::Succeeded | Status::Failed | Status::Unknown => {
+            if by_people {
+                "approved"
+            } else {
+                "let run"
+            }
+        }
+        Status::Denied => "denied",
+        Status::Blocked => "blocked",
+        Status::Cancelled => "withdrawn",
+        Status::Revoked => "taken back",
+        Status::Lapsed => "ended",
+        Status::Pending | Status::Expired => view.status.as_str(),
+    };
+    Standing::Settled { status: view.status, how, by, at }
+}
+
+#[cfg(test)]
+mod tests;

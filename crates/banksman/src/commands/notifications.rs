@@ -1,0 +1,175 @@
+//! `banksman notifications`: who was told of what, and whether it arrived.
+
+use std::process::ExitCode;
+
+use banksman_client::PostQuery;
+use banksman_core::DeliveryStatus;
+use banksman_core::wire::{DeliveryView, TestMessageBody};
+use clap::Subcommand;
+
+use crate::context::Context;
+use crate::display::Visible;
+use crate::exit::Exit;
+use crate::select;
+use crate::span::relative;
+use crate::table::{Cell, Column, Table, TooWide};
+
+#[derive(Debug, clap::Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct Args {
+    /// Only about this action: its id, or at least 4 characters that a pending one begins or ends with
+    #[arg(value_name = "ACTION")]
+    action: Option<String>,
+    /// Only what stands here: queued, retrying, sent, delivered, failed, skipped
+    #[arg(long, value_name = "STATUS", conflicts_with = "action")]
+    status: Option<DeliveryStatus>,
+    /// Only by this channel
+    #[arg(long, value_name = "NAME", conflicts_with = "action")]
+    channel: Option<String>,
+    /// How many at the most
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+    limit: u32,
+    /// Show everything, however long
+    #[arg(long)]
+    wide: bool,
+    #[command(subcommand)]
+    command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Send failed messages again
+    Retry {
+        /// The message's number, as `banksman notifications` shows it
+        #[arg(required_unless_present = "failed")]
+        id: Option<i64>,
+        /// All that failed
+        #[arg(long, conflicts_with = "id")]
+        failed: bool,
+    },
+    /// Send a test message, to see whether a channel works
+    Test {
+        /// The channel, as channels.yaml names it
+        channel: String,
+        /// To whom, as channels.yaml names them [default: you]
+        #[arg(long, value_name = "NAME")]
+        to: Option<String>,
+    },
+}
+
+pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
+    match &args.command {
+        None => list(args, context),
+        Some(Command::Retry { id, .. }) => retry(*id, context),
+        Some(Command::Test { channel, to }) => test(channel, to.as_deref(), context),
+    }?;
+    Ok(Exit::Done.into())
+}
+
+fn list(args: &Args, context: &Context) -> anyhow::Result<()> {
+    let client = context.client()?;
+    let found = match &args.action {
+        Some(text) => client.notifications_of(select::resolve(&client, text)?)?,
+        None => client.notifications(&PostQuery {
+            status: args.status.map(|status| status.as_str().to_owned()),
+            channel: args.channel.clone(),
+            limit: Some(args.limit),
+            ..PostQuery::default()
+        })?,
+    };
+    if context.globals.json {
+        return context.print_json(&found);
+    }
+    if found.items.is_empty() {
+        return context.print("Nobody was told of anything by a channel.\n");
+    }
+    context.print(&table(&found.items, if args.wide { TooWide::GoOn } else { TooWide::Cut }, context))
+}
+
+fn retry(id: Option<i64>, context: &Context) -> anyhow::Result<()> {
+    let client = context.client()?;
+    let ids = match id {
+        Some(id) => vec![id],
+        None => {
+            let failed = Some(DeliveryStatus::Failed.as_str().to_owned());
+            let query = PostQuery { status: failed, limit: Some(500), ..PostQuery::default() };
+            client.notifications(&query)?.items.iter().map(|delivery| delivery.id).collect()
+        }
+    };
+    let retried = ids.into_iter().map(|id| client.retry_notification(id)).collect::<Result<Vec<_>, _>>()?;
+    if context.globals.json {
+        return context.print_json(&retried);
+    }
+    match retried.as_slice() {
+        [] => context.print("Nothing has failed.\n"),
+        [one] => context.print(&format!("To be sent again: {} to {}.\n", one.id, Visible(&one.recipient))),
+        many => context.print(&format!("To be sent again: {} messages.\n", many.len())),
+    }
+}
+
+fn test(channel: &str, to: Option<&str>, context: &Context) -> anyhow::Result<()> {
+    let body = TestMessageBody { channel: channel.to_owned(), recipient: to.map(str::to_owned) };
+    let sent = context.client()?.test_channel(&body)?;
+    if context.globals.json {
+        return context.print_json(&sent);
+    }
+    let words = if sent.delivered { "It arrived." } else { "The provider took it: look whether it arrived." };
+    context.print(&format!("{words}\n"))
+}
+
+pub(crate) fn table(deliveries: &[DeliveryView], too_wide: TooWide, context: &Context) -> String {
+    let mut table = Table::new(vec![
+        // Whole, because retrying needs it whole.
+        Column { heading: "NUMBER", most: 20 },
+        Column { heading: "PURPOSE", most: 9 },
+        Column { heading: "CHANNEL", most: 12 },
+        Column { heading: "TO", most: 14 },
+        Column { heading: "STATUS", most: 9 },
+        Column { heading: "TRIES", most: 5 },
+        Column { heading: "SINCE", most: 12 },
+        Column { heading: "WHY", most: 40 },
+    ]);
+    for delivery in deliveries {
+        table.row(vec![
+            Cell::new(&delivery.id.to_string()),
+            Cell::new(delivery.purpose.as_str()),
+            Cell::new(&delivery.channel),
+            Cell::new(&delivery.recipient),
+            Cell::new(delivery.status.as_str()),
+            Cell::new(&delivery.attempt.to_string()),
+            Cell::new(&relative(context.now, delivery.updated_at)),
+            Cell::new(delivery.error.as_deref().unwrap_or_default()),
+        ]);
+    }
+    table.render(context.screen, too_wide)
+}
+
+#[cfg(test)]
+mod tests {
+    use banksman_core::Purpose;
+
+    use super::*;
+    use crate::sample;
+
+    #[test]
+    fn messages_are_listed_with_whole_numbers_and_nothing_hostile() {
+        let delivery = DeliveryView {
+            id: 9_007_199_254_740_993,
+            action: "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB".parse().unwrap(),
+            version: 1,
+            purpose: Purpose::Ask,
+            channel: "slack".into(),
+            recipient: "a\u{202e}nn".into(),
+            status: DeliveryStatus::Failed,
+            attempt: 3,
+            next_at: None,
+            provider_id: None,
+            error: Some("\u{1b}[31mno".into()),
+            created_at: sample::seconds(-60),
+            updated_at: sample::seconds(-60),
+        };
+        let text = table(&[delivery], TooWide::GoOn, &sample::context());
+        assert!(text.contains("9007199254740993  ask "), "{text}");
+        assert!(text.contains("failed") && !text.contains('\u{202e}') && !text.contains('\u{1b}'), "{text}");
+    }
+}
