@@ -34,7 +34,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-policy", &["banksman-core", "banksman-risk"]),
     ("banksman-wal", &[]),
     ("banksman-store", &["banksman-core", "banksman-wal"]),
-    ("banksman-engine", &["banksman-core", "banksman-policy", "banksman-store"]),
+    ("banksman-identity", &["banksman-core"]),
+    ("banksman-engine", &["banksman-core", "banksman-identity", "banksman-policy", "banksman-store"]),
     ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
     ("banksman-web", &["banksman-core"]),
     (
@@ -47,6 +48,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         "banksman",
         &[
             "banksman-core",
+            "banksman-identity",
             "banksman-policy",
             "banksman-risk",
             "banksman-store",
@@ -59,7 +61,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy", "banksman-web"];
+const PURE: &[&str] = &["banksman-core", "banksman-identity", "banksman-risk", "banksman-policy", "banksman-web"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

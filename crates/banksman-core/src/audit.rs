@@ -6,8 +6,8 @@
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, Digest,
-    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PrincipalKind, Risk, Status, Tier, Timestamp,
+    Acting, ActionId, Actor, Assertion, Assessment, BatchId, Case, Decision, Delegation, DelegationId, Digest,
+    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PersonChange, PrincipalKind, Risk, Status, Tier, Timestamp,
     TokenId, Verdict,
 };
 
@@ -98,6 +98,8 @@ pub enum Fact {
         acting: Vec<Acting>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         solo_operator: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step_up: Option<Assertion>,
     },
     Modified {
         from: Digest,
@@ -109,6 +111,8 @@ pub enum Fact {
         acting: Vec<Acting>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         solo_operator: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step_up: Option<Assertion>,
     },
     Escalated {
         number: u32,
@@ -177,6 +181,10 @@ pub enum Fact {
         digest: Digest,
         source: String,
     },
+    Person {
+        person: String,
+        change: PersonChange,
+    },
 }
 
 impl Fact {
@@ -206,6 +214,7 @@ impl Fact {
             Self::TokenIssued { .. } => "token_issued",
             Self::TokenRevoked { .. } => "token_revoked",
             Self::PolicyLoaded { .. } => "policy_loaded",
+            Self::Person { .. } => "person",
         }
     }
 
@@ -234,7 +243,8 @@ impl Fact {
             | Self::ModeChanged { .. }
             | Self::TokenIssued { .. }
             | Self::TokenRevoked { .. }
-            | Self::PolicyLoaded { .. } => None,
+            | Self::PolicyLoaded { .. }
+            | Self::Person { .. } => None,
         }
     }
 }
@@ -298,7 +308,8 @@ impl Event {
             | Fact::ModeChanged { .. }
             | Fact::TokenIssued { .. }
             | Fact::TokenRevoked { .. }
-            | Fact::PolicyLoaded { .. } => false,
+            | Fact::PolicyLoaded { .. }
+            | Fact::Person { .. } => false,
         }
     }
 }

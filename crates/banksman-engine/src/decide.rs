@@ -40,6 +40,7 @@ impl Engine {
             reason,
             message,
             remember: remember.is_some(),
+            step_up: None,
         };
         if decision == Decision::Modify {
             return self.edit(reviewer, id, &ballot, args.as_ref()).await;

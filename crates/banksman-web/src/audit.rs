@@ -191,5 +191,6 @@ fn fact(fact: &Fact) -> Markup {
         Fact::PolicyLoaded { source, digest } => {
             html! { "policy loaded from " (Foreign(source)) " " code.quiet { (digest.to_string().chars().take(19).collect::<String>()) "…" } }
         }
+        Fact::Person { person, change } => html! { (Foreign(person)) " " (Foreign(&change.words())) },
     }
 }

@@ -197,6 +197,7 @@ fn detail(fact: &Fact) -> String {
         Fact::TokenIssued { token, kind, name, .. } => format!("{kind} {name} {token}"),
         Fact::TokenRevoked { token } => token.to_string(),
         Fact::PolicyLoaded { digest, source } => format!("{source} {digest}"),
+        Fact::Person { person, change } => format!("{person} {}", change.words()),
     }
 }
 
