@@ -66,8 +66,6 @@ pub struct PasskeyFact {
     pub key: String,
     /// The site that it is for.
     pub rp_id: String,
-    /// The origin that its pages are of.
-    pub origin: String,
     /// What its owner calls it.
     pub label: String,
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use banksman_core::audit::{Event, Fact};
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{
-    ActionId, Actor, Ballot, Case, Command, Decision, Effect, Principal, Remember, Status, step,
+    ActionId, Actor, Ballot, Case, Command, Decision, Effect, Principal, Remember, Status, StepUp, step,
 };
 use banksman_store::ControlChange;
 
@@ -24,6 +24,17 @@ impl Engine {
         id: ActionId,
         request: DecisionRequest,
     ) -> Result<Arc<Case>, EngineError> {
+        self.decide_with(reviewer, id, request, None).await
+    }
+
+    /// The same, with what a passkey signed.
+    pub(crate) async fn decide_with(
+        &self,
+        reviewer: &Principal,
+        id: ActionId,
+        request: DecisionRequest,
+        step_up: Option<StepUp>,
+    ) -> Result<Arc<Case>, EngineError> {
         let DecisionRequest { decision, version, digest, reason, args, message, remember } = request;
         if args.is_some() && decision != Decision::Modify {
             return Err(EngineError::Invalid("args go only with the decision modify".into()));
@@ -40,7 +51,7 @@ impl Engine {
             reason,
             message,
             remember: remember.is_some(),
-            step_up: None,
+            step_up,
         };
         if decision == Decision::Modify {
             return self.edit(reviewer, id, &ballot, args.as_ref()).await;

@@ -16,6 +16,7 @@ mod in_force;
 mod policy;
 
 mod credentials;
+mod people;
 
 mod admission;
 mod consider;
@@ -54,6 +55,10 @@ pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
 pub use in_force::{PolicyInForce, RefusedPolicy};
+pub use people::{
+    AcceptedInvitation, By, FirstFactor, IssuedLink, NewPassword, NewPerson, PasskeyAnswer, PasskeyQuestion,
+    PasskeyRegistration, PasswordAttempt, SessionInfo, StepUpQuestion,
+};
 pub use policy::Judge;
 pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;

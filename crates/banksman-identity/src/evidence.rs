@@ -108,13 +108,15 @@ impl Evidence {
 fn verify(passkey: &PasskeyFact, signed: &Signed<'_>, assertion: &Assertion) -> Result<(), String> {
     let bytes = |text: &str| from_base64url(text).ok_or_else(|| "it is not base64url".to_owned());
     let key = PublicKey::from_cose(&bytes(&passkey.key)?).map_err(|error| error.to_string())?;
-    let site = Site { rp_id: passkey.rp_id.clone(), origin: passkey.origin.clone() };
+    let client_data = bytes(&assertion.client_data)?;
+    let site = Site::of_assertion(&passkey.rp_id, &client_data)
+        .ok_or_else(|| format!("it was made on a page that is not of {}", passkey.rp_id))?;
     let challenge = to_base64url(signed.challenge(&assertion.nonce).as_bytes());
     check_assertion(
         &site,
         &challenge,
         &key,
-        &bytes(&assertion.client_data)?,
+        &client_data,
         &bytes(&assertion.authenticator_data)?,
         &bytes(&assertion.signature)?,
     )

@@ -19,6 +19,21 @@ pub struct Site {
     pub origin: String,
 }
 
+impl Site {
+    /// The site of what a passkey signed, if its page was one that the passkey is for: of the domain itself or below it,
+    /// and reached in a way that nobody can listen to. For those who read the signature later, when the house may have
+    /// another address.
+    #[must_use]
+    pub fn of_assertion(rp_id: &str, client_data_json: &[u8]) -> Option<Self> {
+        let said: ClientData = serde_json::from_slice(client_data_json).ok()?;
+        let (scheme, rest) = said.origin.split_once("://")?;
+        let host = rest.split_once(':').map_or(rest, |(host, _)| host);
+        let within = host == rp_id || host.strip_suffix(rp_id).is_some_and(|above| above.ends_with('.'));
+        let private = scheme == "https" || (scheme == "http" && rp_id == "localhost");
+        (within && private).then(|| Self { rp_id: rp_id.to_owned(), origin: said.origin })
+    }
+}
+
 /// Why what a passkey or its browser sent is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each says what it is")]

@@ -122,6 +122,24 @@ fn a_registration_that_is_odd_is_refused() {
 }
 
 #[test]
+fn a_page_is_of_a_site_or_it_is_not() {
+    for (rp_id, origin, within) in [
+        ("localhost", "http://localhost:7447", true),
+        ("localhost", "http://localhost", true),
+        ("banksman.example", "https://banksman.example", true),
+        ("example.com", "https://banksman.example.com:8443", true),
+        ("example.com", "http://banksman.example.com", false),
+        ("example.com", "https://evilexample.com", false),
+        ("example.com", "https://example.com.evil.example", false),
+        ("banksman.example", "https://example", false),
+        ("localhost", "javascript:alert(1)", false),
+    ] {
+        let found = Site::of_assertion(rp_id, said("webauthn.get", CHALLENGE, origin).as_bytes());
+        assert_eq!(found.is_some(), within, "{rp_id} {origin}");
+    }
+}
+
+#[test]
 fn an_ed25519_key_signs_too() {
     let pair = Ed25519KeyPair::from_seed_unchecked(&[5; 32]).unwrap();
     let cose = [&[0xa4, 1, 1, 3, 0x27, 0x20, 6, 0x21, 0x58, 32], pair.public_key().as_ref()].concat();

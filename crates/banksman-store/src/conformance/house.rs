@@ -48,6 +48,7 @@ fn credential(number: u64, kind: PrincipalKind) -> Credential {
         created_at: second(0),
         expires_at: None,
         revoked_at: None,
+        session: None,
     }
 }
 

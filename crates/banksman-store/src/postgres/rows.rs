@@ -83,7 +83,7 @@ pub(super) fn case(row: &Row) -> Result<Case, StoreError> {
 }
 
 pub(super) const CREDENTIAL_COLUMNS: &str =
-    "id, secret_hash, kind, name, owner, roles, created_at, expires_at, revoked_at";
+    "id, secret_hash, kind, name, owner, roles, created_at, expires_at, revoked_at, session";
 
 pub(super) fn credential(row: &Row) -> Result<Credential, StoreError> {
     let kind: PrincipalKind = get::<&str>(row, 2)?.parse().map_err(|error| corrupt(2, error))?;
@@ -98,6 +98,7 @@ pub(super) fn credential(row: &Row) -> Result<Credential, StoreError> {
         created_at: time(row, 6)?,
         expires_at: moment(7)?,
         revoked_at: moment(8)?,
+        session: get::<Option<&str>>(row, 9)?.map(from_json).transpose()?,
     })
 }
 

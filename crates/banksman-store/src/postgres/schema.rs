@@ -6,7 +6,8 @@ use super::session::failed;
 use crate::StoreError;
 
 /// Each entry brings the schema from its index to the next number. Never change one that was released: add one.
-pub(super) const MIGRATIONS: &[&str] = &[include_str!("migrations/0001_first.sql")];
+pub(super) const MIGRATIONS: &[&str] =
+    &[include_str!("migrations/0001_first.sql"), include_str!("migrations/0002_identity.sql")];
 
 /// Nodes that start together migrate one after the other. The number is any that no one else on the server uses.
 const LOCK: i64 = 0x6261_6e6b_736d_616e;

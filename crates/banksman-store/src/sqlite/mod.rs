@@ -29,7 +29,7 @@ use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Store,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, Person, Store,
     StoreError, StoredEvent, StoredNotice,
 };
 
@@ -195,6 +195,14 @@ impl Store for SqliteStore {
 
     async fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
         self.read(read::credentials).await
+    }
+
+    async fn people(&self) -> Result<Vec<Person>, StoreError> {
+        self.read(read::people).await
+    }
+
+    async fn is_spent(&self, key: Digest) -> Result<bool, StoreError> {
+        self.read(move |connection| read::is_spent(connection, key)).await
     }
 
     async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError> {

@@ -11,6 +11,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0002_charges.sql"),
     include_str!("migrations/0003_people.sql"),
     include_str!("migrations/0004_priority.sql"),
+    include_str!("migrations/0005_identity.sql"),
 ];
 
 /// Brings a database up to date, all or nothing.
