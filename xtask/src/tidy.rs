@@ -40,7 +40,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-web", &["banksman-core"]),
     (
         "banksman-http",
-        &["banksman-core", "banksman-store", "banksman-engine", "banksman-mcp", "banksman-web"],
+        &[
+            "banksman-core",
+            "banksman-identity",
+            "banksman-store",
+            "banksman-engine",
+            "banksman-mcp",
+            "banksman-web",
+        ],
     ),
     ("banksman-client", &["banksman-core"]),
     ("banksman-faults", &[]),

@@ -4,6 +4,7 @@
 //! the OpenAPI document are made from the same list. Every error becomes a problem document in [`problem`].
 
 mod access;
+mod address;
 mod app;
 mod body;
 mod console;
@@ -17,7 +18,8 @@ mod routes;
 mod server;
 
 pub use access::Access;
-pub use app::{App, Hosts};
+pub use address::PublicAddress;
+pub use app::{App, AppConfig, Hosts};
 pub use openapi::document;
 pub use problem::{CODES, Code};
 pub use router::{RouteInfo, route_table};

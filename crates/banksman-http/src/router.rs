@@ -4,6 +4,7 @@
 
 mod console;
 mod gateway;
+mod people;
 
 use axum::Router;
 use axum::handler::Handler;
@@ -32,6 +33,7 @@ const DECIDING: &[Code] = &[
     Code::SelfApproval,
     Code::MissingRole,
     Code::ReasonRequired,
+    Code::StepUpRequired,
     Code::Frozen,
 ];
 
@@ -471,6 +473,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ),
     ]
     .into_iter()
+    .chain(people::api())
     .chain(gateway::routes())
     .chain(console::routes())
     .collect()

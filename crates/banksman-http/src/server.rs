@@ -1,6 +1,7 @@
 //! Serving: sockets, and an orderly end.
 
 use std::convert::Infallible;
+use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +18,10 @@ use tower::Service;
 
 use crate::router::router;
 use crate::{App, hosts};
+
+/// Who is at the other end of the line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// A client that takes longer than this for the head of a request is let go, so that slow ones cannot use up all
 /// connections. It does not limit how long an answer may take.
@@ -50,8 +55,8 @@ pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receive
             // If the sender is gone, so is everyone who could want the server.
             _ = stopping.wait_for(|stop| *stop) => break,
         };
-        let socket = match accepted {
-            Ok((socket, _)) => socket,
+        let (socket, peer) = match accepted {
+            Ok((socket, peer)) => (socket, Peer(peer.ip())),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be taken");
                 tokio::time::sleep(AFTER_FAILURE).await;
@@ -62,7 +67,12 @@ pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receive
         if let Err(error) = socket.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY could not be set");
         }
-        let connection = http.serve_connection(TokioIo::new(socket), service.clone()).with_upgrades();
+        let service = service.clone();
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            hyper::service::Service::call(&service, request)
+        });
+        let connection = http.serve_connection(TokioIo::new(socket), service).with_upgrades();
         let (open, mut stopping) = (open.clone(), stopping.clone());
         tokio::spawn(async move {
             let mut connection = pin!(connection);

@@ -2,8 +2,10 @@
 import { countDown } from "./countdown.js";
 import { listen } from "./live.js";
 import { keys } from "./keys.js";
+import { passkeys } from "./passkey.js";
 
 document.documentElement.classList.add("scripts");
 countDown();
 keys();
+passkeys();
 if (document.body.dataset.newest !== undefined) listen(document.body.dataset.newest);

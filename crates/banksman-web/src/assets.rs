@@ -27,6 +27,7 @@ assets! {
     "countdown.js": "text/javascript; charset=utf-8",
     "keys.js": "text/javascript; charset=utf-8",
     "live.js": "text/javascript; charset=utf-8",
+    "passkey.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 

@@ -48,6 +48,8 @@ pub enum Place {
     Mode,
     Audit,
     Policy,
+    People,
+    Account,
 }
 
 /// What a page says first.
@@ -106,6 +108,12 @@ said! {
     ModeChanged => "mode-changed", "The mode is changed.";
     FellBack => "fell-back", "Fallen back: the demands of both modes hold now.";
     BatchDecided => "batch-decided", "Decided as chosen.";
+    PasskeyAdded => "passkey-added", "The passkey is set up.";
+    PasskeyRemoved => "passkey-removed", "The passkey does not work any more.";
+    PasswordRemoved => "password-removed", "The password does not work any more.";
+    SessionEnded => "session-ended", "That browser is signed out.";
+    RightsChanged => "rights-changed", "Changed. They have to sign in again.";
+    StandingChanged => "standing-changed", "Changed, at once.";
 }
 
 /// What every page has around it.
@@ -128,6 +136,7 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::Delegations, "/delegations", "Delegations"),
     (Place::Mode, "/mode", "Mode"),
     (Place::Policy, "/policy", "Policy"),
+    (Place::People, "/people", "People"),
     (Place::Freezes, "/freezes", "Freeze"),
 ];
 
@@ -146,7 +155,7 @@ impl Frame<'_> {
                         a.brand href="/" { span.signal aria-hidden="true" {} "Banksman" }
                         nav aria-label="Pages" {
                             ul {
-                                @for (place, path, name) in PLACES {
+                                @for (place, path, name) in PLACES.iter().filter(|(place, ..)| *place != Place::People || self.viewer.is_admin) {
                                     li {
                                         a href=(path) aria-current=[(*place == here).then_some("page")] class=(if *place == Place::Freezes { "danger" } else { "" }) {
                                             (name)
@@ -160,7 +169,7 @@ impl Frame<'_> {
                         form.person method="post" action="/sign-out" {
                             (hidden("csrf", self.viewer.csrf))
                             button.key.scripted type="button" data-help title="Keyboard" aria-label="Keyboard shortcuts" { "?" }
-                            span.who { (Foreign(self.viewer.name)) @if self.viewer.is_admin { span.quiet { " admin" } } }
+                            a.who href="/account" aria-current=[(here == Place::Account).then_some("page")] { (Foreign(self.viewer.name)) @if self.viewer.is_admin { span.quiet { " admin" } } }
                             button.plain { "Sign out" }
                         }
                     }

@@ -16,7 +16,9 @@ mod parts;
 
 mod card;
 mod frame;
+mod passkey;
 
+mod account;
 mod action;
 mod audit;
 mod batch;
@@ -24,11 +26,15 @@ mod decide;
 mod edit;
 mod house;
 mod inbox;
+mod join;
+mod people;
 mod policy;
 mod sign_in;
+mod step_up;
 
 mod assets;
 
+pub use account::{AccountPage, OwnPasskey, OwnSession};
 pub use action::{ActionPage, History};
 pub use assets::{Asset, asset};
 pub use audit::{AuditFilter, AuditPage, Entry};
@@ -37,5 +43,9 @@ pub use edit::{EditPage, FormField, args_of_form};
 pub use frame::{Frame, House, Notice, Place, Said, Viewer};
 pub use house::{delegations, freezes, grants, mode};
 pub use inbox::{InboxFilter, InboxPage, Sort};
+pub use join::{AppSecret, JoinPage, recovery_codes};
+pub use passkey::Ask;
+pub use people::PeoplePage;
 pub use policy::PolicyPage;
-pub use sign_in::{bad_code, problem, sign_in, signed_out};
+pub use sign_in::{SignInPage, bad_code, problem, sign_in, signed_in, signed_out};
+pub use step_up::StepUpPage;

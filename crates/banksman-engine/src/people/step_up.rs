@@ -26,14 +26,6 @@ fn purpose(reviewer: &Principal) -> String {
 }
 
 impl Engine {
-    /// Whether deciding so takes a passkey, as the action stands.
-    ///
-    /// # Errors
-    /// If there is no such action.
-    pub async fn asks_for_step_up(&self, id: ActionId, decision: Decision) -> Result<bool, EngineError> {
-        Ok(decision.approves() && self.fetch(id).await?.submission.verdict.require_passkey)
-    }
-
     /// What to ask the passkey of someone who decides.
     ///
     /// # Errors

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::desk::Desk;
 use super::fields::Told;
 use super::session::{MaybeSession, Session};
-use super::{Page, html};
+use super::visit::Visit;
+use super::{Page, html, sign_in};
 use crate::App;
 use crate::body::Params;
 use crate::problem::ProblemError;
@@ -58,6 +59,7 @@ impl InboxParams {
 pub(crate) async fn home(
     State(app): State<App>,
     MaybeSession(session): MaybeSession,
+    visit: Visit,
     Params(mut params): Params<InboxParams>,
     Told(notice): Told,
 ) -> Page {
@@ -66,7 +68,7 @@ pub(crate) async fn home(
             let page = params.page()?;
             list(&app, &session, &params.into_filter()?, page, notice).await
         }
-        None => Ok(html(StatusCode::OK, banksman_web::signed_out())),
+        None => sign_in::page(&app, &visit, "/", None),
     }
 }
 

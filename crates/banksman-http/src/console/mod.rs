@@ -3,13 +3,17 @@
 //! Every decision works without scripts. A decision is bound to the version and digest that the page showed, a form to
 //! the session that it was made for.
 
+pub(crate) mod account;
 pub(crate) mod action;
 pub(crate) mod assets;
 pub(crate) mod batch;
 pub(crate) mod decide;
 pub(crate) mod house;
 pub(crate) mod inbox;
+pub(crate) mod join;
+pub(crate) mod limits;
 pub(crate) mod live;
+pub(crate) mod people;
 pub(crate) mod records;
 pub(crate) mod sign_in;
 pub(crate) mod words;
@@ -17,6 +21,7 @@ pub(crate) mod words;
 mod desk;
 mod fields;
 mod session;
+mod visit;
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
@@ -26,7 +31,7 @@ use banksman_web::Said;
 use crate::problem::ProblemError;
 
 pub(crate) use self::fields::PageForm;
-pub(crate) use self::session::{COOKIE_NAME, SignInCodes};
+pub(crate) use self::session::COOKIE_NAME;
 
 type Page = Result<Response, ProblemError>;
 

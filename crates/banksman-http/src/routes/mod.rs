@@ -10,6 +10,7 @@ pub(crate) mod house;
 pub(crate) mod mcp;
 pub(crate) mod meta;
 pub(crate) mod metrics;
+pub(crate) mod people;
 pub(crate) mod policy;
 
 use axum::http::StatusCode;

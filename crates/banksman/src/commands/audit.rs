@@ -1,6 +1,7 @@
 //! `banksman audit`: what happened, by whom.
 
 mod observed;
+mod verify;
 
 use std::process::ExitCode;
 
@@ -29,6 +30,8 @@ enum Command {
     Query(Query),
     /// What people would have been asked about, had policy not only observed; and how often
     Observed(observed::Args),
+    /// Check what passkeys signed, without a server
+    Verify(verify::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -94,6 +97,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Query(query) => list(query, context),
         Command::Observed(args) => observed::run(args, context),
+        Command::Verify(args) => verify::run(args, context),
     }
 }
 

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use banksman_core::{Actor, PrincipalKind};
-use banksman_engine::{Engine, EngineConfig, LogSink, NewToken};
-use banksman_http::{App, Hosts};
+use banksman_engine::{By, Engine, EngineConfig, LogSink, NewPerson, NewToken};
+use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_mcp::{Config, Gateway};
 use serde::Serialize;
 use tokio::net::TcpListener;
@@ -44,6 +44,12 @@ pub(crate) struct Args {
     /// Another name that this server is reached by; may be given several times
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
+    /// The address that people reach this server by, such as https://banksman.example
+    #[arg(long, value_name = "URL", env = "BANKSMAN_PUBLIC_URL", value_parser = PublicAddress::parse)]
+    public_url: Option<PublicAddress>,
+    /// Requests come through a proxy of yours: believe the last entry of its X-Forwarded-For
+    #[arg(long)]
+    behind_proxy: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
@@ -119,10 +125,14 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
         }
         None => None,
     };
-    let hosts = Hosts::of(address, &args.allow_host);
-    let app = App::with_gateway(Arc::clone(&engine), hosts, stopping.clone(), gateway.clone());
+    let public = args.public_url.clone().unwrap_or_else(|| PublicAddress::local(address));
+    let names: Vec<String> = args.allow_host.iter().cloned().chain([public.host().to_owned()]).collect();
+    let hosts = Hosts::of(address, &names);
+    let reached_at = public.origin().to_owned();
+    let config = AppConfig { gateway: gateway.clone(), address: public, behind_proxy: args.behind_proxy };
+    let app = App::new(Arc::clone(&engine), hosts, stopping.clone(), config);
     // Not by whether there was a database: an earlier start may have been killed before it had shown anything.
-    let first = first_start(&engine, &app, &url).await?;
+    let first = first_start(&engine, &reached_at).await?;
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
 
     let mut workers = engine.start_workers(Arc::new(LogSink));
@@ -189,16 +199,18 @@ fn operator() -> String {
 }
 
 /// What there is to begin with, if nobody has begun before.
-async fn first_start(engine: &Engine, app: &App, url: &str) -> anyhow::Result<Option<FirstStart>> {
+async fn first_start(engine: &Engine, url: &str) -> anyhow::Result<Option<FirstStart>> {
     let token = |kind, name: String| NewToken { kind, name, owner: None, roles: Vec::new(), lifetime: None };
     let new = [token(PrincipalKind::Reviewer, operator()), token(PrincipalKind::Agent, "agent".into())];
     let issued = engine.issue_first_tokens(&new, &Actor::Operator).await?;
     let Some([reviewer, agent]) = issued.as_deref() else { return Ok(None) };
-    let code = app.sign_in_code(&operator())?;
+    let new = NewPerson { name: operator(), display_name: None, kind: PrincipalKind::Admin, roles: Vec::new() };
+    let person = engine.add_person(By::Operator, new).await?;
+    let link = engine.sign_in_link(person.id).await?;
     Ok(Some(FirstStart {
         reviewer_token: reviewer.secret.clone(),
         agent_token: agent.secret.clone(),
-        sign_in_link: format!("{url}/sign-in?code={code}"),
+        sign_in_link: link.address(url),
     }))
 }
 
