@@ -10,10 +10,10 @@ use std::path::PathBuf;
 use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, parse};
 use banksman_core::{
-    Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assessment, Authority, BatchId,
-    ChainProgress, Claim, Decision, Delegation, DelegationId, Digest, Escalation, EscalationStep, Finding,
-    Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PrincipalKind, Quorum, RememberLimits,
-    RememberScope, Review, Risk, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
+    Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assertion, Assessment, Authority, BatchId,
+    ChainProgress, Claim, Decision, Delegation, DelegationId, Digest, Escalation, EscalationStep, Factor, Finding,
+    Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PasskeyFact, PersonChange, PrincipalKind, Quorum, RememberLimits,
+    RememberScope, Review, Risk, SignInMethod, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -145,7 +145,11 @@ fn acting() -> Vec<Acting> {
 }
 
 fn decided(decision: Decision, reason: Option<String>, message: Option<String>) -> Fact {
-    Fact::Decided { decision, reason, message, acting: Vec::new(), solo_operator: false }
+    Fact::Decided { decision, reason, message, acting: Vec::new(), solo_operator: false, step_up: None }
+}
+
+fn passkey() -> PasskeyFact {
+    PasskeyFact { id: "a2V5".into(), key: "pQEC".into(), rp_id: "localhost".into(), label: "blue \"key\"".into() }
 }
 
 /// One fact of every type. Each names the one after it, so a new variant does not compile without a place here.
@@ -165,6 +169,7 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
             reason: reason(),
             acting: Vec::new(),
             solo_operator: false,
+            step_up: None,
         },
         Some(Fact::Modified { .. }) => Fact::Escalated { number: 2, step: handed_over() },
         Some(Fact::Escalated { .. }) => Fact::Cancelled { reason: reason() },
@@ -204,7 +209,11 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
         Some(Fact::TokenRevoked { .. }) => {
             Fact::PolicyLoaded { digest: Digest::of(b"policy"), source: "policy.yaml".into() }
         }
-        Some(Fact::PolicyLoaded { .. }) => return None,
+        Some(Fact::PolicyLoaded { .. }) => Fact::Person {
+            person: "ann".into(),
+            change: PersonChange::Enrolled { factor: Factor::Passkey(passkey()) },
+        },
+        Some(Fact::Person { .. }) => return None,
     })
 }
 
@@ -234,7 +243,8 @@ fn status_after(fact: &Fact) -> Option<Status> {
         | Fact::ModeChanged { .. }
         | Fact::TokenIssued { .. }
         | Fact::TokenRevoked { .. }
-        | Fact::PolicyLoaded { .. } => None,
+        | Fact::PolicyLoaded { .. }
+        | Fact::Person { .. } => None,
     }
 }
 
@@ -435,6 +445,32 @@ fn what_people_share_and_hand_over() {
         message: None,
         acting: acting(),
         solo_operator: true,
+        step_up: None,
+    };
+    let touched = Fact::Decided {
+        decision: Decision::Approve,
+        reason: None,
+        message: None,
+        acting: Vec::new(),
+        solo_operator: false,
+        step_up: Some(Assertion {
+            passkey: "a2V5".into(),
+            nonce: "bm9uY2U".into(),
+            authenticator_data: "YXV0aA".into(),
+            client_data: "Y2xpZW50".into(),
+            signature: "c2ln".into(),
+        }),
+    };
+    let signed_in = Fact::Person {
+        person: "ann".into(),
+        change: PersonChange::SignedIn {
+            token: TokenId::from_parts(1_700_000_000_000, 7),
+            method: SignInMethod::RecoveryCode,
+        },
+    };
+    let rights = Fact::Person {
+        person: "ann".into(),
+        change: PersonChange::RightsChanged { kind: PrincipalKind::Admin, roles: vec!["lead".into()] },
     };
     let fell_back = Fact::ModeChanged {
         from: Mode::Production,
@@ -444,6 +480,9 @@ fn what_people_share_and_hand_over() {
     };
     for (name, fact) in [
         ("event_decided_acting", approved),
+        ("event_decided_touched", touched),
+        ("event_person_signed_in", signed_in),
+        ("event_person_rights", rights),
         ("event_granted_patterns", Fact::Granted { grant: patterned }),
         ("event_mode_fallback", fell_back),
     ] {

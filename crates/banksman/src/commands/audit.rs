@@ -245,6 +245,7 @@ mod tests {
                 message: None,
                 acting: Vec::new(),
                 solo_operator: false,
+                step_up: None,
             },
         }
     }
