@@ -75,7 +75,7 @@ pub async fn people_are_as_they_were_put_last<H: Harness>() {
 
 /// Nobody gets a name that another has, and look-alikes are not the same.
 pub async fn a_name_belongs_to_one_person<H: Harness>() {
-    let mut bench = Bench::<H>::set_up().await;
+    let bench = Bench::<H>::set_up().await;
     let names = ["ann", "Ann", "a\u{308}nn", "\u{e4}nn", "ann "];
     for (number, name) in (1..).zip(names) {
         change(bench.store(), vec![put(&person(number, name))]).await;
@@ -89,7 +89,7 @@ pub async fn a_name_belongs_to_one_person<H: Harness>() {
 
 /// Of many who change a person as they saw them, one does.
 pub async fn one_of_many_changes_of_a_person_succeeds<H: Harness>() {
-    let mut bench = Bench::<H>::set_up().await;
+    let bench = Bench::<H>::set_up().await;
     let epoch = change(bench.store(), vec![put(&person(1, "ann"))]).await.epoch;
     let commits = (0..16).map(|count| {
         let failures = Failures { count, not_before: None };
