@@ -37,6 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-identity", &["banksman-core"]),
     ("banksman-engine", &["banksman-core", "banksman-identity", "banksman-policy", "banksman-store"]),
     ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
+    ("banksman-oidc", &["banksman-core", "banksman-identity", "banksman-policy"]),
     ("banksman-web", &["banksman-core"]),
     (
         "banksman-http",
@@ -46,6 +47,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-store",
             "banksman-engine",
             "banksman-mcp",
+            "banksman-oidc",
             "banksman-web",
         ],
     ),
@@ -61,6 +63,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-store",
             "banksman-engine",
             "banksman-mcp",
+            "banksman-oidc",
             "banksman-http",
             "banksman-client",
         ],

@@ -57,7 +57,7 @@ pub use error::{About, EngineError};
 pub use in_force::{PolicyInForce, RefusedPolicy};
 pub use people::{
     AcceptedInvitation, By, FirstFactor, IssuedLink, NewPassword, NewPerson, PasskeyAnswer, PasskeyQuestion,
-    PasskeyRegistration, PasswordAttempt, SessionInfo, StepUpQuestion,
+    PasskeyRegistration, PasswordAttempt, SessionInfo, StepUpQuestion, VouchedFor,
 };
 pub use policy::Judge;
 pub use propose::{ProposeRequest, Proposed};

@@ -81,7 +81,12 @@ impl PublicAddress {
 
     /// The same, if the browser is at this address.
     pub(crate) fn site_at(&self, host: &str) -> Option<&Site> {
-        self.site.as_ref().filter(|_| host.eq_ignore_ascii_case(&self.authority))
+        self.site.as_ref().filter(|_| self.is_at(host))
+    }
+
+    /// Whether a browser that names this host is at this address.
+    pub(crate) fn is_at(&self, host: &str) -> bool {
+        host.eq_ignore_ascii_case(&self.authority)
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use banksman_engine::Engine;
 use banksman_mcp::Gateway;
+use banksman_oidc::Provider;
 use tokio::sync::watch;
 
 use crate::address::PublicAddress;
@@ -28,6 +29,8 @@ pub struct Shared {
     /// Whether the last word about where requests come from is a proxy's.
     pub(crate) behind_proxy: bool,
     pub(crate) attempts: Attempts,
+    /// Who else vouches for people.
+    pub(crate) provider: Option<Provider>,
     /// What stands before MCP servers, if any are configured.
     pub(crate) gateway: Option<Arc<Gateway>>,
 }
@@ -48,13 +51,15 @@ pub struct AppConfig {
     pub address: PublicAddress,
     /// Whether requests come through a proxy of ours, which says where they come from.
     pub behind_proxy: bool,
+    /// Who else vouches for people.
+    pub provider: Option<Provider>,
 }
 
 impl AppConfig {
     /// At this address, with nothing else.
     #[must_use]
     pub fn at(address: PublicAddress) -> Self {
-        Self { gateway: None, address, behind_proxy: false }
+        Self { gateway: None, address, behind_proxy: false, provider: None }
     }
 }
 
@@ -62,7 +67,7 @@ impl App {
     /// An application over an engine, for the given hosts.
     #[must_use]
     pub fn new(engine: Arc<Engine>, hosts: Hosts, stopping: watch::Receiver<bool>, config: AppConfig) -> Self {
-        let AppConfig { gateway, address, behind_proxy } = config;
+        let AppConfig { gateway, address, behind_proxy, provider } = config;
         let (openapi, attempts) = (crate::document(), Attempts::default());
         Self(Arc::new(Shared {
             engine,
@@ -72,6 +77,7 @@ impl App {
             address,
             behind_proxy,
             attempts,
+            provider,
             gateway,
         }))
     }

@@ -47,5 +47,5 @@ pub use join::{AppSecret, JoinPage, recovery_codes};
 pub use passkey::Ask;
 pub use people::PeoplePage;
 pub use policy::PolicyPage;
-pub use sign_in::{SignInPage, bad_code, problem, sign_in, signed_in, signed_out};
+pub use sign_in::{SignInPage, bad_code, problem, sign_in, signed_out};
 pub use step_up::StepUpPage;

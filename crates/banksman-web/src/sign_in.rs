@@ -94,13 +94,6 @@ pub fn bad_code() -> String {
     )
 }
 
-/// After an identity provider sent someone back: the next page is asked for by a page of ours, so that the browser sends
-/// its cookies along.
-#[must_use]
-pub fn signed_in(next: &str) -> String {
-    bare("Signed in", &html! { h1 { "Signed in" } p { a.button.approve href=(next) autofocus { "Go on" } } })
-}
-
 /// What went wrong, for a browser.
 #[must_use]
 pub fn problem(title: &str, detail: &str) -> String {

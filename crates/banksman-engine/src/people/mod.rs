@@ -12,6 +12,7 @@ mod passkeys;
 mod password;
 mod sessions;
 mod step_up;
+mod vouched;
 
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Actor, PersonChange, PersonId, Principal, PrincipalKind, Standing, Timestamp};
@@ -25,6 +26,7 @@ pub use passkeys::{PasskeyAnswer, PasskeyQuestion, PasskeyRegistration};
 pub use password::PasswordAttempt;
 pub use sessions::SessionInfo;
 pub use step_up::StepUpQuestion;
+pub use vouched::VouchedFor;
 
 pub(crate) use desk::IdentityDesk;
 pub(crate) use sessions::SESSION_PREFIX;

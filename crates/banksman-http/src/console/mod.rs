@@ -14,6 +14,7 @@ pub(crate) mod join;
 pub(crate) mod limits;
 pub(crate) mod live;
 pub(crate) mod people;
+pub(crate) mod provider;
 pub(crate) mod records;
 pub(crate) mod sign_in;
 pub(crate) mod words;

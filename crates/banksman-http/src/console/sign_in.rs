@@ -61,8 +61,9 @@ pub(crate) struct PasskeyForm {
 /// The sign-in page, for someone who is at the door.
 pub(super) fn page(app: &App, visit: &Visit, next: &str, refused: Option<&str>) -> Page {
     let ask = visit.site(app).map(|site| app.engine.ask_who(site)).transpose()?.map(ask);
+    let provider = app.provider.as_ref().map(|provider| provider.label());
     let passkeys_at = app.address.site().map(|site| site.origin.as_str());
-    let page = SignInPage { ask, passkeys_at, provider: None, next: own_page(next), refused };
+    let page = SignInPage { ask, passkeys_at, provider, next: own_page(next), refused };
     let status = if refused.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
     Ok(html(status, page.render()))
 }

@@ -51,7 +51,12 @@ impl Visit {
         app.address.site_at(&self.host)
     }
 
-    /// The same, for an answer of a passkey.
+    /// Whether it is at our public address.
+    pub(super) fn is_at(&self, app: &App) -> bool {
+        app.address.is_at(&self.host)
+    }
+
+    /// What passkeys are for, for an answer of one.
     pub(super) fn must_have_site<'a>(&self, app: &'a App) -> Result<&'a Site, ProblemError> {
         self.site(app).ok_or_else(|| {
             ProblemError::new(Code::InvalidRequest, format!("passkeys work at {}", app.address.origin()))

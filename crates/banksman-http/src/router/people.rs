@@ -6,7 +6,7 @@ use banksman_core::wire::{LinkView, List, PersonBody, PersonView, RightsBody, St
 use super::console::{form, page};
 use super::{Route, route};
 use crate::Access::{Admin, Public};
-use crate::console::{account, join, people as pages, sign_in};
+use crate::console::{account, join, people as pages, provider, sign_in};
 use crate::openapi::{Operation, Parameter};
 use crate::problem::Code;
 use crate::routes::people;
@@ -148,6 +148,31 @@ pub(super) fn pages() -> Vec<Route> {
             door("joinWithPasskey", "Accept an invitation with a passkey")
                 .takes_form::<join::JoinWithPasskey>()
                 .answers_with(409, "What was set up does not do", "text/html"),
+        ),
+        route(
+            Method::GET,
+            "/sign-in/provider",
+            Public,
+            provider::begin,
+            Operation::new("signInAtProvider", "Sends the browser to the identity provider, if one is configured")
+                .with(Parameter::query("next", "the page to go to then"))
+                .answers_nothing(303, "Go there")
+                .answers_with(403, "The provider cannot be reached", "text/html")
+                .fails(&[Code::NotFound, Code::TooManyAttempts]),
+        ),
+        route(
+            Method::GET,
+            "/sign-in/provider/callback",
+            Public,
+            provider::callback,
+            Operation::new("signInFromProvider", "Where the identity provider sends the browser back to")
+                .with(Parameter::query("code", "what the provider gives for a token"))
+                .with(Parameter::query("state", "which sign-in it answers"))
+                .with(Parameter::query("iss", "which provider answers"))
+                .with(Parameter::query("error", "why it does not"))
+                .answers_nothing(303, "Signed in")
+                .answers_with(403, "Not signed in, and why", "text/html")
+                .fails(&[Code::NotFound, Code::TooManyAttempts]),
         ),
         form("/sign-out", sign_in::sign_out, "signOut", "Ends the session"),
         page("/account", account::show, "accountPage", "One's own ways to sign in"),

@@ -12,6 +12,7 @@ use banksman_core::{Actor, PrincipalKind};
 use banksman_engine::{By, Engine, EngineConfig, LogSink, NewPerson, NewToken};
 use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_mcp::{Config, Gateway};
+use banksman_oidc::Provider;
 use serde::Serialize;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -41,6 +42,9 @@ pub(crate) struct Args {
     /// The MCP servers to stand before [default: DATA/mcp.yaml, if there is one]
     #[arg(long, value_name = "FILE", env = "BANKSMAN_MCP")]
     mcp: Option<PathBuf>,
+    /// Which identity provider vouches for people [default: DATA/identity.yaml, if there is one]
+    #[arg(long, value_name = "FILE", env = "BANKSMAN_IDENTITY")]
+    identity: Option<PathBuf>,
     /// Another name that this server is reached by; may be given several times
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
@@ -104,6 +108,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     };
     let policy = Arc::new(read_policy(&policy_path)?);
     let mcp = read_mcp(args.mcp.as_deref(), &folder)?;
+    let identity = read_identity(args.identity.as_deref(), &folder)?;
     // Before anything is stored: a start that ends here must not pass for the first one.
     let listener = TcpListener::bind(args.listen)
         .await
@@ -129,7 +134,9 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let names: Vec<String> = args.allow_host.iter().cloned().chain([public.host().to_owned()]).collect();
     let hosts = Hosts::of(address, &names);
     let reached_at = public.origin().to_owned();
-    let config = AppConfig { gateway: gateway.clone(), address: public, behind_proxy: args.behind_proxy };
+    let provider = identity.map(|config| Provider::new(config, public.origin()));
+    let config =
+        AppConfig { gateway: gateway.clone(), address: public, behind_proxy: args.behind_proxy, provider };
     let app = App::new(Arc::clone(&engine), hosts, stopping.clone(), config);
     // Not by whether there was a database: an earlier start may have been killed before it had shown anything.
     let first = first_start(&engine, &reached_at).await?;
@@ -159,18 +166,31 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The MCP servers behind this one: those of the file that was named, or of the one in the data folder.
-fn read_mcp(named: Option<&Path>, folder: &Folder) -> anyhow::Result<Option<Config>> {
-    let usual = folder.mcp();
+/// Who vouches for people: the provider of the file that was named, or of the one in the data folder.
+fn read_identity(named: Option<&Path>, folder: &Folder) -> anyhow::Result<Option<banksman_oidc::Config>> {
+    let Some((shown, text)) = read_beside(named, &folder.identity())? else { return Ok(None) };
+    banksman_oidc::Config::parse(&shown, &text)
+        .map(Some)
+        .map_err(|error| stop(Exit::Usage, format!("the identity provider of {shown} cannot be used:\n{error}")))
+}
+
+/// A file that was named, or the usual one, if it is there: its name and its text.
+fn read_beside(named: Option<&Path>, usual: &Path) -> anyhow::Result<Option<(String, String)>> {
     let path = match named {
         Some(path) => path,
-        None if usual.exists() => &usual,
+        None if usual.exists() => usual,
         None => return Ok(None),
     };
-    let shown = path.display();
+    let shown = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| stop(Exit::Usage, format!("cannot read {shown}: {error}")))?;
-    Config::parse(&shown.to_string(), &text)
+    Ok(Some((shown, text)))
+}
+
+/// The MCP servers behind this one: those of the file that was named, or of the one in the data folder.
+fn read_mcp(named: Option<&Path>, folder: &Folder) -> anyhow::Result<Option<Config>> {
+    let Some((shown, text)) = read_beside(named, &folder.mcp())? else { return Ok(None) };
+    Config::parse(&shown, &text)
         .map(Some)
         .map_err(|error| stop(Exit::Usage, format!("the MCP servers of {shown} cannot be used:\n{error}")))
 }
