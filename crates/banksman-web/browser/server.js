@@ -23,12 +23,12 @@ tools:
   launch: {risk: critical, tier: approve, require_passkey: true}
 `;
 
-class Server {
-  static async start() {
+export class Server {
+  static async start(listen = "127.0.0.1:0", ...more) {
     const data = mkdtempSync(join(tmpdir(), "banksman-browser-"));
     const policy = join(data, "policy.yaml");
     writeFileSync(policy, POLICY);
-    const child = spawn(PROGRAM, ["serve", "--json", "--data", join(data, "data"), "--listen", "127.0.0.1:0", "--policy", policy], {
+    const child = spawn(PROGRAM, ["serve", "--json", "--data", join(data, "data"), "--listen", listen, "--policy", policy, ...more], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, USER: "ada" },
     });
