@@ -71,7 +71,8 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core", "banksman-identity", "banksman-risk", "banksman-policy", "banksman-web"];
+const PURE: &[&str] =
+    &["banksman-core", "banksman-identity", "banksman-risk", "banksman-policy", "banksman-web"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    Acting, ActionId, Actor, Assertion, Assessment, BatchId, Case, Decision, Delegation, DelegationId, Digest,
-    EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PersonChange, PrincipalKind, Risk, Status, Tier, Timestamp,
-    TokenId, Verdict,
+    Acting, ActionId, Actor, Assertion, Assessment, BatchId, Case, Decision, Delegation, DelegationId,
+    Digest, EscalationStep, Freeze, FreezeId, Grant, GrantId, Mode, PersonChange, PrincipalKind, Risk,
+    Status, Tier, Timestamp, TokenId, Verdict,
 };
 
 /// The version of the format that this code writes.

@@ -27,7 +27,9 @@ pub enum Refusal {
          up under your account"
     )]
     StepUpRequired,
-    #[error("the passkey signed something else than this decision on this version; look again and decide anew")]
+    #[error(
+        "the passkey signed something else than this decision on this version; look again and decide anew"
+    )]
     StepUpMismatch,
     #[error("to respond, give a message for the agent")]
     MessageRequired,

@@ -274,7 +274,9 @@ impl Engine {
             }
         }
         // People have their roles also while no browser of theirs is signed in.
-        for person in self.store.people().await?.into_iter().filter(|person| person.standing == Standing::Active) {
+        for person in
+            self.store.people().await?.into_iter().filter(|person| person.standing == Standing::Active)
+        {
             let held = HeldRoles { roles: person.roles, until: None };
             roles.entry(person.name).or_default().push(held);
         }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::meter::{Charge, Reading};
 use banksman_core::redact::restored;
-use banksman_core::{Action, ActionId, Ballot, Case, Command, Digest, Edit, Principal, Refusal, Submission, step};
+use banksman_core::{
+    Action, ActionId, Ballot, Case, Command, Digest, Edit, Principal, Refusal, Submission, step,
+};
 
 use crate::advance::{House, Plan, Scene, TRIES};
 use crate::consider::{Surroundings, Tab};

@@ -24,8 +24,14 @@ impl PublicAddress {
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = Url::parse(text).map_err(|error| format!("{text:?} is no address: {error}"))?;
         let plain = url.path() == "/" && url.query().is_none() && url.fragment().is_none();
-        if !matches!(url.scheme(), "http" | "https") || !plain || !url.username().is_empty() || url.password().is_some() {
-            return Err(format!("{text:?} is not like https://banksman.example: a scheme, a host, perhaps a port"));
+        if !matches!(url.scheme(), "http" | "https")
+            || !plain
+            || !url.username().is_empty()
+            || url.password().is_some()
+        {
+            return Err(format!(
+                "{text:?} is not like https://banksman.example: a scheme, a host, perhaps a port"
+            ));
         }
         let (Some(host), Some(name)) = (url.host(), url.host_str()) else {
             return Err(format!("{text:?} names no host"));
@@ -107,7 +113,9 @@ mod tests {
             let address = PublicAddress::parse(text).unwrap();
             assert_eq!((address.origin(), address.site().is_some()), (origin, passkeys), "{text}");
         }
-        for wrong in ["", "banksman.example", "ftp://x", "https://x/path", "https://x/?q", "https://u:p@x", "https://"] {
+        for wrong in
+            ["", "banksman.example", "ftp://x", "https://x/path", "https://x/?q", "https://u:p@x", "https://"]
+        {
             assert!(PublicAddress::parse(wrong).is_err(), "{wrong}");
         }
     }

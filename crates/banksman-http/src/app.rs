@@ -66,7 +66,12 @@ impl AppConfig {
 impl App {
     /// An application over an engine, for the given hosts.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, hosts: Hosts, stopping: watch::Receiver<bool>, config: AppConfig) -> Self {
+    pub fn new(
+        engine: Arc<Engine>,
+        hosts: Hosts,
+        stopping: watch::Receiver<bool>,
+        config: AppConfig,
+    ) -> Self {
         let AppConfig { gateway, address, behind_proxy, provider } = config;
         let (openapi, attempts) = (crate::document(), Attempts::default());
         Self(Arc::new(Shared {

@@ -47,7 +47,9 @@ fn value(bytes: &[u8], depth: usize) -> Option<(Value<'_>, &[u8])> {
     match first >> 5 {
         0 => Some((Value::Int(i64::try_from(argument).ok()?), rest)),
         1 => Some((Value::Int(-1 - i64::try_from(argument).ok()?), rest)),
-        2 => rest.split_at_checked(usize::try_from(argument).ok()?).map(|(text, rest)| (Value::Bytes(text), rest)),
+        2 => rest
+            .split_at_checked(usize::try_from(argument).ok()?)
+            .map(|(text, rest)| (Value::Bytes(text), rest)),
         3 => {
             let (text, rest) = rest.split_at_checked(usize::try_from(argument).ok()?)?;
             Some((Value::Text(std::str::from_utf8(text).ok()?), rest))
@@ -107,9 +109,15 @@ mod tests {
 
     #[test]
     fn the_examples_of_rfc_8949() {
-        for (hex, number) in
-            [("00", 0), ("17", 23), ("1818", 24), ("1903e8", 1000), ("1b000000e8d4a51000", 1_000_000_000_000), ("20", -1), ("3903e7", -1000)]
-        {
+        for (hex, number) in [
+            ("00", 0),
+            ("17", 23),
+            ("1818", 24),
+            ("1903e8", 1000),
+            ("1b000000e8d4a51000", 1_000_000_000_000),
+            ("20", -1),
+            ("3903e7", -1000),
+        ] {
             assert_eq!(read(&bytes(hex)), Some((Value::Int(number), [].as_slice())), "{hex}");
         }
         assert_eq!(read(&bytes("4401020304")).unwrap().0.bytes(), Some([1, 2, 3, 4].as_slice()));
@@ -124,7 +132,21 @@ mod tests {
     #[test]
     fn what_is_odd_is_refused() {
         // Endless, cut off, tagged, a float, reserved, too deep, a number beyond all numbers, not UTF-8.
-        for hex in ["9fff", "5f4101ff", "", "18", "44010203", "c11a514b67b0", "f90000", "fb3ff199999999999a", "1c", "fe", "62c328", "1bffffffffffffffff", "9bffffffffffffffff"] {
+        for hex in [
+            "9fff",
+            "5f4101ff",
+            "",
+            "18",
+            "44010203",
+            "c11a514b67b0",
+            "f90000",
+            "fb3ff199999999999a",
+            "1c",
+            "fe",
+            "62c328",
+            "1bffffffffffffffff",
+            "9bffffffffffffffff",
+        ] {
             assert_eq!(read(&bytes(hex)), None, "{hex}");
         }
         assert_eq!(read(&[0x81; 100]), None);

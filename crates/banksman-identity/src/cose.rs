@@ -25,7 +25,10 @@ enum Kind {
     /// Uncompressed.
     P256([u8; 65]),
     Ed25519([u8; 32]),
-    Rsa { n: Vec<u8>, e: Vec<u8> },
+    Rsa {
+        n: Vec<u8>,
+        e: Vec<u8>,
+    },
 }
 
 impl PublicKey {
@@ -61,9 +64,13 @@ impl PublicKey {
     #[must_use]
     pub fn signed(&self, message: &[u8], signature: &[u8]) -> bool {
         let checked = match &self.0 {
-            Kind::P256(point) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, point).verify(message, signature),
+            Kind::P256(point) => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, point).verify(message, signature)
+            }
             Kind::Ed25519(point) => UnparsedPublicKey::new(&ED25519, point).verify(message, signature),
-            Kind::Rsa { n, e } => RsaPublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature),
+            Kind::Rsa { n, e } => {
+                RsaPublicKeyComponents { n, e }.verify(&RSA_PKCS1_2048_8192_SHA256, message, signature)
+            }
         };
         checked.is_ok()
     }

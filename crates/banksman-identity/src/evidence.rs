@@ -83,7 +83,12 @@ impl Evidence {
         }
     }
 
-    fn decided(&mut self, event: &Event, decision: Decision, step_up: Option<&Assertion>) -> Result<(), String> {
+    fn decided(
+        &mut self,
+        event: &Event,
+        decision: Decision,
+        step_up: Option<&Assertion>,
+    ) -> Result<(), String> {
         let Some(action) = &event.action else { return Err("a decision about nothing".into()) };
         let Some(assertion) = step_up else {
             return if decision.approves() && self.demanding.contains(&action.id) {

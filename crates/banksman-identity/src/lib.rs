@@ -23,7 +23,9 @@ pub use password::{Decoy, WeakPasswordError, acceptable, hash_password, password
 pub use recovery::{RECOVERY_CODES, recovery_codes, recovery_hash};
 pub use seal::{SealError, open, seal};
 pub use totp::{TotpSecret, TotpSecretError};
-pub use webauthn::{NewPasskey, Site, WebauthnError, assertion_challenge, check_assertion, check_registration};
+pub use webauthn::{
+    NewPasskey, Site, WebauthnError, assertion_challenge, check_assertion, check_registration,
+};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;

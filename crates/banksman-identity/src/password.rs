@@ -37,8 +37,21 @@ pub enum WeakPasswordError {
 
 /// What people choose who are asked for twelve characters, without digits and signs at the end.
 const COMMON: &[&str] = &[
-    "password", "passwort", "letmein", "qwertyuiop", "iloveyou", "administrator", "welcome", "changeme", "banksman",
-    "correcthorsebatterystaple", "abcdefghijkl", "qwertyuiopas", "monkey", "dragon", "trustno",
+    "password",
+    "passwort",
+    "letmein",
+    "qwertyuiop",
+    "iloveyou",
+    "administrator",
+    "welcome",
+    "changeme",
+    "banksman",
+    "correcthorsebatterystaple",
+    "abcdefghijkl",
+    "qwertyuiopas",
+    "monkey",
+    "dragon",
+    "trustno",
 ];
 
 /// Whether a person may use this password.

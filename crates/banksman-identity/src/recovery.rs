@@ -13,7 +13,8 @@ pub fn recovery_codes(random: &[[u8; 10]; RECOVERY_CODES]) -> Vec<String> {
         .iter()
         .map(|bytes| {
             let text = BASE32_NOPAD.encode(bytes).to_lowercase();
-            let groups: Vec<String> = text.as_bytes().chunks(4).map(|four| String::from_utf8_lossy(four).into_owned()).collect();
+            let groups: Vec<String> =
+                text.as_bytes().chunks(4).map(|four| String::from_utf8_lossy(four).into_owned()).collect();
             groups.join("-")
         })
         .collect()

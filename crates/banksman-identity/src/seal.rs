@@ -15,10 +15,19 @@ fn cipher(key: &[u8; 32]) -> Result<LessSafeKey, SealError> {
 ///
 /// # Errors
 /// Never in practice.
-pub fn seal(key: &[u8; 32], nonce: [u8; NONCE_LEN], purpose: &str, plain: &[u8]) -> Result<String, SealError> {
+pub fn seal(
+    key: &[u8; 32],
+    nonce: [u8; NONCE_LEN],
+    purpose: &str,
+    plain: &[u8],
+) -> Result<String, SealError> {
     let mut sealed = plain.to_vec();
     cipher(key)?
-        .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), Aad::from(purpose.as_bytes()), &mut sealed)
+        .seal_in_place_append_tag(
+            Nonce::assume_unique_for_key(nonce),
+            Aad::from(purpose.as_bytes()),
+            &mut sealed,
+        )
         .map_err(|_| SealError)?;
     Ok(crate::to_base64url(&[nonce.as_slice(), &sealed].concat()))
 }
@@ -32,7 +41,9 @@ pub fn open(key: &[u8; 32], purpose: &str, sealed: &str) -> Result<Vec<u8>, Seal
     let (nonce, sealed) = bytes.split_at_checked(NONCE_LEN).ok_or(SealError)?;
     let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(|_| SealError)?;
     let mut sealed = sealed.to_vec();
-    let plain = cipher(key)?.open_in_place(nonce, Aad::from(purpose.as_bytes()), &mut sealed).map_err(|_| SealError)?;
+    let plain = cipher(key)?
+        .open_in_place(nonce, Aad::from(purpose.as_bytes()), &mut sealed)
+        .map_err(|_| SealError)?;
     Ok(plain.to_vec())
 }
 

@@ -91,7 +91,10 @@ impl TotpSecret {
         let now = now_seconds / STEP_SECONDS;
         let mut found = None;
         for step in now.saturating_sub(TOLERANCE)..=now + TOLERANCE {
-            let same = aws_lc_rs::constant_time::verify_slices_are_equal(self.code(step).as_bytes(), code.as_bytes());
+            let same = aws_lc_rs::constant_time::verify_slices_are_equal(
+                self.code(step).as_bytes(),
+                code.as_bytes(),
+            );
             if same.is_ok() && last_used.is_none_or(|last| step > last) {
                 found = found.or(Some(step));
             }

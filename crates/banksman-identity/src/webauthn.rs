@@ -148,7 +148,8 @@ pub fn check_registration(
         return Err(WebauthnError::WrongChallenge);
     }
     let Some((object, [])) = read(attestation_object) else { return Err(WebauthnError::Unreadable) };
-    let data = object.member(&Value::Text("authData")).and_then(Value::bytes).ok_or(WebauthnError::Unreadable)?;
+    let data =
+        object.member(&Value::Text("authData")).and_then(Value::bytes).ok_or(WebauthnError::Unreadable)?;
     let data = authenticator_data(data, site)?;
     if data.flags & HAS_KEY == 0 {
         return Err(WebauthnError::Unreadable);

@@ -73,7 +73,9 @@ impl std::fmt::Debug for Secret {
 impl Secret {
     fn read(&self) -> Result<String, String> {
         match self {
-            Self::Env { env } => std::env::var(env).map_err(|_| format!("the environment variable {env} is not set")),
+            Self::Env { env } => {
+                std::env::var(env).map_err(|_| format!("the environment variable {env} is not set"))
+            }
             Self::File { file } => std::fs::read_to_string(file)
                 .map(|text| text.trim().to_owned())
                 .map_err(|error| format!("cannot read {}: {error}", file.display())),
@@ -131,7 +133,9 @@ impl Config {
             return Err(source.error(issuer.referenced, problem));
         }
         if written.admit.value.is_empty() {
-            return Err(source.error(written.admit.referenced, "nobody would be let in: name a value of the claim"));
+            return Err(
+                source.error(written.admit.referenced, "nobody would be let in: name a value of the claim")
+            );
         }
         if written.label.value.trim().is_empty() || written.label.value.chars().any(char::is_control) {
             return Err(source.error(written.label.referenced, "a label is what people know the provider by"));
@@ -167,7 +171,8 @@ impl Config {
             return None;
         }
         let admin = matched.iter().any(|admission| admission.admin);
-        let mut roles: Vec<String> = matched.iter().flat_map(|admission| admission.roles.iter().cloned()).collect();
+        let mut roles: Vec<String> =
+            matched.iter().flat_map(|admission| admission.roles.iter().cloned()).collect();
         roles.sort();
         roles.dedup();
         let kind = if admin { PrincipalKind::Admin } else { PrincipalKind::Reviewer };
@@ -200,18 +205,28 @@ provider:
         let config = Config::parse("identity.yaml", FILE).unwrap();
         assert_eq!(config.scopes, "openid profile groups");
         let rights = |groups: Value| {
-            let claims = json!({"preferred_username": "ann", "groups": groups, "admin": true, "roles": ["lead"]});
+            let claims =
+                json!({"preferred_username": "ann", "groups": groups, "admin": true, "roles": ["lead"]});
             config.rights(claims.as_object().unwrap()).map(|rights| (rights.kind, rights.roles.join(",")))
         };
         use PrincipalKind::{Admin, Reviewer};
         assert_eq!(rights(json!(["finance-team", "others"])), Some((Reviewer, "finance".into())));
         assert_eq!(rights(json!(["leads", "finance-team"])), Some((Reviewer, "finance,lead".into())));
         assert_eq!(rights(json!("crane-admins")), Some((Admin, String::new())));
-        for nobody in [json!([]), json!(["Crane-Admins", "finance"]), json!(null), json!({"crane-admins": true}), json!("")] {
+        for nobody in [
+            json!([]),
+            json!(["Crane-Admins", "finance"]),
+            json!(null),
+            json!({"crane-admins": true}),
+            json!(""),
+        ] {
             assert_eq!(rights(nobody.clone()), None, "{nobody}");
         }
         assert_eq!(config.rights(json!({"groups": ["leads"]}).as_object().unwrap()), None, "without a name");
-        assert_eq!(config.rights(json!({"groups": ["leads"], "preferred_username": 7}).as_object().unwrap()), None);
+        assert_eq!(
+            config.rights(json!({"groups": ["leads"], "preferred_username": 7}).as_object().unwrap()),
+            None
+        );
     }
 
     #[test]
@@ -219,18 +234,45 @@ provider:
         for (change, by, says) in [
             ("version: 1", "version: 2", "2:10"),
             ("label: Example", "label: Example\n  tenant: x", "unknown field"),
-            ("issuer: https://id.example", "issuer: http://id.example", "6:11: an issuer is an https address"),
+            (
+                "issuer: https://id.example",
+                "issuer: http://id.example",
+                "6:11: an issuer is an https address",
+            ),
             ("issuer: https://id.example", "issuer: nonsense", "an issuer is an https address"),
             ("admin: true", "admn: true", "unknown field"),
-            ("client_id: banksman", "client_secret: {env: BANKSMAN_NO_SUCH_VARIABLE}\n  client_id: b", "is not set"),
+            (
+                "client_id: banksman",
+                "client_secret: {env: BANKSMAN_NO_SUCH_VARIABLE}\n  client_id: b",
+                "is not set",
+            ),
             ("client_id: banksman", "client_secret: plain\n  client_id: b", "identity.yaml"),
         ] {
             let text = FILE.replace(change, by);
             let error = Config::parse("identity.yaml", &text).unwrap_err().to_string();
             assert!(error.contains(says), "{by}: {error}");
         }
-        assert!(Config::parse("identity.yaml", &FILE.replace("https://id.example", "http://localhost:9000")).is_ok());
+        assert!(
+            Config::parse("identity.yaml", &FILE.replace("https://id.example", "http://localhost:9000"))
+                .is_ok()
+        );
         let nobody = FILE.split("  admit:").next().unwrap().to_owned() + "  admit: []\n";
-        assert!(Config::parse("identity.yaml", &nobody).unwrap_err().to_string().contains("nobody would be let in"));
+        assert!(
+            Config::parse("identity.yaml", &nobody)
+                .unwrap_err()
+                .to_string()
+                .contains("nobody would be let in")
+        );
+    }
+
+    #[test]
+    fn the_example_of_the_documents_is_understood() {
+        let page = include_str!("../../../docs/identity.md");
+        let example = page.split("```yaml\n").find(|part| part.contains("provider:")).unwrap();
+        let example = example.split("```").next().unwrap();
+        // Its secret is in a variable that tests do not have.
+        let without: Vec<&str> = example.lines().filter(|line| !line.contains("client_secret")).collect();
+        assert!(without.len() < example.lines().count());
+        Config::parse("docs/identity.md", &without.join("\n")).unwrap();
     }
 }

@@ -151,8 +151,12 @@ impl Provider {
         }
         let metadata = self.metadata(now).await?;
         let answer = self.exchange(&metadata, begun, code).await?;
-        let expected =
-            Expected { issuer: &self.config.issuer, client_id: &self.config.client_id, nonce: &begun.nonce, now };
+        let expected = Expected {
+            issuer: &self.config.issuer,
+            client_id: &self.config.client_id,
+            nonce: &begun.nonce,
+            now,
+        };
         let keys = self.keys(&metadata, now, false).await?;
         let claims = match verify(&answer.id_token, &keys, &expected) {
             // The provider may have begun to sign with another key.
@@ -176,7 +180,12 @@ impl Provider {
         })
     }
 
-    async fn exchange(&self, metadata: &Metadata, begun: &Begun, code: &str) -> Result<TokenAnswer, ProviderError> {
+    async fn exchange(
+        &self,
+        metadata: &Metadata,
+        begun: &Begun,
+        code: &str,
+    ) -> Result<TokenAnswer, ProviderError> {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
@@ -218,7 +227,8 @@ impl Provider {
                 return Ok(keys.clone());
             }
         }
-        let keys: JwkSet = self.transport.get(&metadata.jwks_uri).await.map_err(ProviderError::Unreachable)?;
+        let keys: JwkSet =
+            self.transport.get(&metadata.jwks_uri).await.map_err(ProviderError::Unreachable)?;
         known.keys = Some((keys.clone(), now));
         Ok(keys)
     }
@@ -226,7 +236,8 @@ impl Provider {
 
 fn random() -> Result<String, ProviderError> {
     let mut bytes = [0; 32];
-    getrandom::fill(&mut bytes).map_err(|error| ProviderError::Unreachable(format!("no entropy: {error}")))?;
+    getrandom::fill(&mut bytes)
+        .map_err(|error| ProviderError::Unreachable(format!("no entropy: {error}")))?;
     Ok(to_base64url(&bytes))
 }
 

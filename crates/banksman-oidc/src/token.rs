@@ -7,8 +7,15 @@ use serde_json::{Map, Value};
 
 /// What is believed: signatures that only the provider can make.
 const BELIEVED: &[Algorithm] = &[
-    Algorithm::RS256, Algorithm::RS384, Algorithm::RS512, Algorithm::PS256, Algorithm::PS384, Algorithm::PS512,
-    Algorithm::ES256, Algorithm::ES384, Algorithm::EdDSA,
+    Algorithm::RS256,
+    Algorithm::RS384,
+    Algorithm::RS512,
+    Algorithm::PS256,
+    Algorithm::PS384,
+    Algorithm::PS512,
+    Algorithm::ES256,
+    Algorithm::ES384,
+    Algorithm::EdDSA,
 ];
 
 /// How far clocks may be apart.
@@ -36,7 +43,11 @@ fn wrong<T>(what: &str) -> Result<T, TokenError> {
 }
 
 /// What a token says, if it is to be believed.
-pub(crate) fn verify(token: &str, keys: &JwkSet, expected: &Expected<'_>) -> Result<Map<String, Value>, TokenError> {
+pub(crate) fn verify(
+    token: &str,
+    keys: &JwkSet,
+    expected: &Expected<'_>,
+) -> Result<Map<String, Value>, TokenError> {
     let header = decode_header(token).map_err(|error| TokenError::Wrong(error.to_string()))?;
     if !BELIEVED.contains(&header.alg) {
         return wrong("it is signed in a way that is not believed");
@@ -83,7 +94,9 @@ fn check(claims: &Map<String, Value>, expected: &Expected<'_>) -> Result<(), Tok
     if time("exp").is_none_or(|end| now >= end + LEEWAY_SECONDS) {
         return wrong("it is over");
     }
-    if time("iat").is_none_or(|made| made > now + LEEWAY_SECONDS) || time("nbf").is_some_and(|begin| begin > now + LEEWAY_SECONDS) {
+    if time("iat").is_none_or(|made| made > now + LEEWAY_SECONDS)
+        || time("nbf").is_some_and(|begin| begin > now + LEEWAY_SECONDS)
+    {
         return wrong("it is from the future");
     }
     if text("nonce") != Some(expected.nonce) {
@@ -112,8 +125,12 @@ pub(crate) mod tests {
 
     impl Key {
         pub(crate) fn new(id: &'static str) -> Self {
-            let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
-            Self { pair: EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref()).unwrap(), id }
+            let pkcs8 =
+                EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &SystemRandom::new()).unwrap();
+            Self {
+                pair: EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref()).unwrap(),
+                id,
+            }
         }
 
         pub(crate) fn jwk(&self) -> Value {
@@ -141,7 +158,9 @@ pub(crate) mod tests {
     }
 
     fn check(token: &str, keys: &[&Key]) -> Result<(), TokenError> {
-        let keys: JwkSet = serde_json::from_value(json!({"keys": keys.iter().map(|key| key.jwk()).collect::<Vec<_>>()})).unwrap();
+        let keys: JwkSet =
+            serde_json::from_value(json!({"keys": keys.iter().map(|key| key.jwk()).collect::<Vec<_>>()}))
+                .unwrap();
         let expected = Expected {
             issuer: "https://id.example",
             client_id: "banksman",

@@ -25,7 +25,11 @@ impl Transport {
         let mut http = HttpConnector::new();
         http.enforce_http(false);
         http.set_connect_timeout(Some(PATIENCE));
-        let connector = HttpsConnectorBuilder::new().with_webpki_roots().https_or_http().enable_http1().wrap_connector(http);
+        let connector = HttpsConnectorBuilder::new()
+            .with_webpki_roots()
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(http);
         Self { client: Client::builder(TokioExecutor::new()).build(connector) }
     }
 
@@ -48,10 +52,15 @@ impl Transport {
         }
         *request.method_mut() = method;
         let asked = async {
-            let answer = self.client.request(request).await.map_err(|error| format!("{url} cannot be reached: {error}"))?;
+            let answer = self
+                .client
+                .request(request)
+                .await
+                .map_err(|error| format!("{url} cannot be reached: {error}"))?;
             let status = answer.status();
             let body = Limited::new(answer.into_body(), LONGEST).collect().await;
-            let body = body.map_err(|error| format!("{url} answered too much, or broke off: {error}"))?.to_bytes();
+            let body =
+                body.map_err(|error| format!("{url} answered too much, or broke off: {error}"))?.to_bytes();
             if !status.is_success() {
                 return Err(format!("{url} answered {status}"));
             }

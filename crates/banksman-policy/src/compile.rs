@@ -153,7 +153,9 @@ pub(crate) fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect
         return Err(source.error_at(demand, "allow_remember goes only with tier approve"));
     }
     if may_remember && written.require_passkey {
-        return Err(source.error_at(demand, "a touch cannot be remembered: require_passkey forbids allow_remember"));
+        return Err(
+            source.error_at(demand, "a touch cannot be remembered: require_passkey forbids allow_remember")
+        );
     }
     let says_quorum = written.quorum.is_some() || !written.roles.is_empty() || usual > 1;
     Ok(Effect {

@@ -149,6 +149,8 @@ impl Person {
     /// Whether they have any way to sign in by themselves.
     #[must_use]
     pub fn can_sign_in(&self) -> bool {
-        !self.passkeys.is_empty() || (self.password.is_some() && self.totp.is_some()) || self.subject.is_some()
+        !self.passkeys.is_empty()
+            || (self.password.is_some() && self.totp.is_some())
+            || self.subject.is_some()
     }
 }

@@ -80,7 +80,9 @@ pub(crate) fn password_fields(name: &str, app: &AppSecret) -> Markup {
 
 /// A QR code. What is in it are rows of numbers of ours, so nothing has to be escaped.
 fn picture(text: &str) -> Markup {
-    let Ok(code) = qrcodegen::QrCode::encode_text(text, qrcodegen::QrCodeEcc::Medium) else { return html! {} };
+    let Ok(code) = qrcodegen::QrCode::encode_text(text, qrcodegen::QrCodeEcc::Medium) else {
+        return html! {};
+    };
     let size = code.size();
     let mut path = String::new();
     for y in 0..size {

@@ -7,8 +7,8 @@ use super::{Ballot, Edit, Effect, Moment, Notice, Transition, hold, moved};
 use crate::audit::Fact;
 use crate::grant::can_be_remembered;
 use crate::{
-    Actor, Assertion, Authority, Case, ChainProgress, Decision, PrincipalKind, Refusal, Review, Signed, State,
-    Status, Tier, Timestamp,
+    Actor, Assertion, Authority, Case, ChainProgress, Decision, PrincipalKind, Refusal, Review, Signed,
+    State, Status, Tier, Timestamp,
 };
 
 /// A hold that is open for decisions.

@@ -11,9 +11,10 @@ use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, parse};
 use banksman_core::{
     Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assertion, Assessment, Authority, BatchId,
-    ChainProgress, Claim, Decision, Delegation, DelegationId, Digest, Escalation, EscalationStep, Factor, Finding,
-    Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PasskeyFact, PersonChange, PrincipalKind, Quorum, RememberLimits,
-    RememberScope, Review, Risk, SignInMethod, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
+    ChainProgress, Claim, Decision, Delegation, DelegationId, Digest, Escalation, EscalationStep, Factor,
+    Finding, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, Mode, PasskeyFact, PersonChange,
+    PrincipalKind, Quorum, RememberLimits, RememberScope, Review, Risk, SignInMethod, Span, State, Status,
+    Submission, Tier, Timestamp, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -149,7 +150,12 @@ fn decided(decision: Decision, reason: Option<String>, message: Option<String>) 
 }
 
 fn passkey() -> PasskeyFact {
-    PasskeyFact { id: "a2V5".into(), key: "pQEC".into(), rp_id: "localhost".into(), label: "blue \"key\"".into() }
+    PasskeyFact {
+        id: "a2V5".into(),
+        key: "pQEC".into(),
+        rp_id: "localhost".into(),
+        label: "blue \"key\"".into(),
+    }
 }
 
 /// One fact of every type. Each names the one after it, so a new variant does not compile without a place here.

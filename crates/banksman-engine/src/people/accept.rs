@@ -54,9 +54,12 @@ impl Engine {
         self.amend_people(By::Operator, |folk| {
             let person = holder(folk, code, LinkPurpose::Invitation)?;
             let (changed, changes, method, recovery_codes) = match &ready {
-                Ready::Password(ready) => {
-                    (ready.give(person), ReadyPassword::changes().to_vec(), SignInMethod::Password, ready.recovery())
-                }
+                Ready::Password(ready) => (
+                    ready.give(person),
+                    ReadyPassword::changes().to_vec(),
+                    SignInMethod::Password,
+                    ready.recovery(),
+                ),
                 Ready::Passkey(passkey) => {
                     let (changed, change) = given(folk, person, passkey)?;
                     (changed, vec![change], SignInMethod::Passkey, Vec::new())
@@ -68,8 +71,13 @@ impl Engine {
             let name = person.name.clone();
             let all = changes.into_iter().chain([signed_in]);
             let changes: Vec<(String, PersonChange)> = all.map(|change| (name.clone(), change)).collect();
-            let amendment =
-                Amendment { people: vec![changed], control: vec![control], changes, actor: None, answer: accepted };
+            let amendment = Amendment {
+                people: vec![changed],
+                control: vec![control],
+                changes,
+                actor: None,
+                answer: accepted,
+            };
             Ok(amendment.by(person))
         })
         .await

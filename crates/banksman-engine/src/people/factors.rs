@@ -1,7 +1,9 @@
 //! One's own ways to sign in: setting them up, and giving them up.
 
 use banksman_core::{Factor, PasskeyFact, PersonChange, Principal};
-use banksman_identity::{RECOVERY_CODES, TotpSecret, acceptable, hash_password, recovery_codes, recovery_hash};
+use banksman_identity::{
+    RECOVERY_CODES, TotpSecret, acceptable, hash_password, recovery_codes, recovery_hash,
+};
 use banksman_store::{Failures, Hidden, Passkey, Person, Totp};
 
 use super::{Amendment, By};
@@ -44,7 +46,8 @@ impl ReadyPassword {
     }
 
     pub(super) fn changes() -> [PersonChange; 3] {
-        [Factor::Password, Factor::Totp, Factor::RecoveryCodes].map(|factor| PersonChange::Enrolled { factor })
+        [Factor::Password, Factor::Totp, Factor::RecoveryCodes]
+            .map(|factor| PersonChange::Enrolled { factor })
     }
 
     pub(super) fn recovery(&self) -> Vec<String> {
@@ -74,9 +77,14 @@ impl Engine {
     }
 
     /// Checks and hashes; nothing is kept yet.
-    pub(super) async fn ready_password(&self, person: &Person, new: NewPassword) -> Result<ReadyPassword, EngineError> {
+    pub(super) async fn ready_password(
+        &self,
+        person: &Person,
+        new: NewPassword,
+    ) -> Result<ReadyPassword, EngineError> {
         acceptable(&new.password, &person.name).map_err(|error| EngineError::Invalid(error.to_string()))?;
-        let secret = TotpSecret::from_base32(&new.totp_secret).map_err(|error| EngineError::Invalid(error.to_string()))?;
+        let secret = TotpSecret::from_base32(&new.totp_secret)
+            .map_err(|error| EngineError::Invalid(error.to_string()))?;
         let seconds = u64::try_from(self.clock.now().as_micros() / 1_000_000).unwrap_or(0);
         let step = secret.step_of(&new.totp_code, seconds, None).ok_or_else(|| {
             EngineError::Invalid(
@@ -97,7 +105,11 @@ impl Engine {
     ///
     /// # Errors
     /// If the sign-in was not just now, the password is weak, or the code is not the app's.
-    pub async fn set_password(&self, principal: &Principal, new: NewPassword) -> Result<Vec<String>, EngineError> {
+    pub async fn set_password(
+        &self,
+        principal: &Principal,
+        new: NewPassword,
+    ) -> Result<Vec<String>, EngineError> {
         let person = self.oneself(principal).await?.ok_or(EngineError::NotFound)?;
         let ready = self.ready_password(&person, new).await?;
         self.amend_people(By::Person(principal), |folk| {
@@ -138,8 +150,7 @@ impl Engine {
     pub async fn drop_password(&self, principal: &Principal) -> Result<(), EngineError> {
         self.amend_people(By::Person(principal), |folk| {
             let person = folk.freshly_signed_in(principal)?;
-            let changed =
-                Person { password: None, totp: None, recovery: Vec::new(), ..person.clone() };
+            let changed = Person { password: None, totp: None, recovery: Vec::new(), ..person.clone() };
             must_keep_a_way_in(&changed)?;
             Ok(Amendment::of(changed, PersonChange::Withdrawn { factor: Factor::Password }, ())
                 .also(&person.name, PersonChange::Withdrawn { factor: Factor::Totp }))
@@ -154,7 +165,8 @@ impl Engine {
     pub async fn drop_passkey(&self, principal: &Principal, id: &str) -> Result<(), EngineError> {
         self.amend_people(By::Person(principal), |folk| {
             let person = folk.freshly_signed_in(principal)?;
-            let gone = person.passkeys.iter().find(|passkey| passkey.id == id).ok_or(EngineError::NotFound)?;
+            let gone =
+                person.passkeys.iter().find(|passkey| passkey.id == id).ok_or(EngineError::NotFound)?;
             let mut changed = person.clone();
             changed.passkeys.retain(|passkey| passkey.id != id);
             must_keep_a_way_in(&changed)?;

@@ -121,10 +121,13 @@ impl Engine {
 }
 
 /// Whose link has this code.
-pub(super) fn holder<'a>(folk: &'a Folk, code: &str, purpose: LinkPurpose) -> Result<&'a Person, EngineError> {
+pub(super) fn holder<'a>(
+    folk: &'a Folk,
+    code: &str,
+    purpose: LinkPurpose,
+) -> Result<&'a Person, EngineError> {
     let hash = Digest::of(code.as_bytes());
-    let works =
-        |link: &Link| link.hash == hash && link.purpose == purpose && folk.now < link.expires_at;
+    let works = |link: &Link| link.hash == hash && link.purpose == purpose && folk.now < link.expires_at;
     folk.people
         .iter()
         .find(|person| person.standing == Standing::Active && person.link.as_ref().is_some_and(works))

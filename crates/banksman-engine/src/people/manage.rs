@@ -54,7 +54,8 @@ impl Engine {
         let (millis, entropy) = ids::fresh(self.clock.now())?;
         self.amend_people(by, |folk| {
             if folk.by_name(&new.name).is_ok() {
-                let taken = format!("there is, or was, a person by the name of {:?}: choose another", new.name);
+                let taken =
+                    format!("there is, or was, a person by the name of {:?}: choose another", new.name);
                 return Err(EngineError::Invalid(taken));
             }
             let person = Person {
@@ -119,7 +120,10 @@ impl Engine {
         self.amend_people(by, |folk| {
             let person = another(folk, by, id)?;
             if person.standing == Standing::Removed {
-                return Err(EngineError::Invalid(format!("{:?} was removed, which is for good", person.name)));
+                return Err(EngineError::Invalid(format!(
+                    "{:?} was removed, which is for good",
+                    person.name
+                )));
             }
             let mut changed = Person { standing, failures: Failures::default(), ..person.clone() };
             let mut ended = Vec::new();
@@ -173,12 +177,15 @@ fn another<'a>(folk: &'a Folk, by: By<'_>, id: PersonId) -> Result<&'a Person, E
 
 /// Whoever has the data folder can always add another; over the network, the last one stays.
 fn must_leave_an_admin(folk: &Folk, by: By<'_>, without: &Person) -> Result<(), EngineError> {
-    let is_admin = |person: &&Person| person.kind == PrincipalKind::Admin && person.standing == Standing::Active;
+    let is_admin =
+        |person: &&Person| person.kind == PrincipalKind::Admin && person.standing == Standing::Active;
     let left = folk.people.iter().filter(is_admin).any(|person| person.id != without.id);
     if left || !is_admin(&without) || matches!(by, By::Operator) {
         Ok(())
     } else {
-        Err(EngineError::Invalid("nobody would be left to look after the house: add another administrator first".into()))
+        Err(EngineError::Invalid(
+            "nobody would be left to look after the house: add another administrator first".into(),
+        ))
     }
 }
 

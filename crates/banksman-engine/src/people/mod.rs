@@ -170,7 +170,8 @@ impl Engine {
             let Amendment { people, mut control, changes, actor, answer } = plan(&folk)?;
             let actor = actor.unwrap_or_else(|| by.actor());
             control.extend(people.into_iter().map(|person| ControlChange::PutPerson(Box::new(person))));
-            let event = |(person, change)| Event::general(folk.now, actor.clone(), Fact::Person { person, change });
+            let event =
+                |(person, change)| Event::general(folk.now, actor.clone(), Fact::Person { person, change });
             let commit = Commit {
                 control_epoch: Some(epoch),
                 control,
@@ -215,6 +216,8 @@ impl Engine {
     /// If the store cannot be read.
     pub async fn oneself(&self, principal: &Principal) -> Result<Option<Person>, EngineError> {
         let people = self.store.people().await?;
-        Ok(people.into_iter().find(|person| person.name == principal.name && person.standing == Standing::Active))
+        Ok(people
+            .into_iter()
+            .find(|person| person.name == principal.name && person.standing == Standing::Active))
     }
 }

@@ -103,7 +103,8 @@ impl Engine {
             return Err(EngineError::NotProved("the page is too old; load it again".into()));
         }
         let (client_data, attestation) = (decoded(&new.client_data)?, decoded(&new.attestation)?);
-        let made = check_registration(site, &new.challenge, &client_data, &attestation).map_err(not_proved)?;
+        let made =
+            check_registration(site, &new.challenge, &client_data, &attestation).map_err(not_proved)?;
         let NewPasskey { id, key, count } = made;
         let label: String = new.label.trim().chars().filter(|c| !c.is_control()).take(64).collect();
         Ok(Passkey {
@@ -149,7 +150,8 @@ impl Engine {
         let client_data = decoded(&answer.client_data)?;
         let challenge = assertion_challenge(&client_data).map_err(not_proved)?;
         let until = self.identity.challenges.recognise(SIGN_IN, &challenge, self.clock.now());
-        let until = until.ok_or_else(|| EngineError::NotProved("the page is too old; load it again".into()))?;
+        let until =
+            until.ok_or_else(|| EngineError::NotProved("the page is too old; load it again".into()))?;
         let spent = Digest::of(challenge.as_bytes());
         let session = NewSession::new(browser)?;
         for_once(self.store.is_spent(spent).await?)?;
@@ -179,10 +181,15 @@ impl Engine {
         passkey: &Passkey,
         answer: &PasskeyAnswer,
     ) -> Result<u32, EngineError> {
-        let key = PublicKey::from_cose(&decoded(&passkey.key)?).map_err(|_| not_proved(WebauthnError::UnknownKey))?;
-        let (client_data, authenticator, signature) =
-            (decoded(&answer.client_data)?, decoded(&answer.authenticator_data)?, decoded(&answer.signature)?);
-        let count = check_assertion(site, challenge, &key, &client_data, &authenticator, &signature).map_err(not_proved)?;
+        let key = PublicKey::from_cose(&decoded(&passkey.key)?)
+            .map_err(|_| not_proved(WebauthnError::UnknownKey))?;
+        let (client_data, authenticator, signature) = (
+            decoded(&answer.client_data)?,
+            decoded(&answer.authenticator_data)?,
+            decoded(&answer.signature)?,
+        );
+        let count = check_assertion(site, challenge, &key, &client_data, &authenticator, &signature)
+            .map_err(not_proved)?;
         // Passkeys that live on several devices count nothing; those that count have to count up.
         if (count != 0 || passkey.count != 0) && count <= passkey.count {
             return Err(not_proved(WebauthnError::Copied));
@@ -193,16 +200,22 @@ impl Engine {
 
 impl Folk {
     fn holder_of(&self, id: &str, site: &Site) -> Result<(&Person, &Passkey), EngineError> {
-        let found = self.people.iter().filter(|person| person.standing == Standing::Active).find_map(|person| {
-            let passkey = person.passkeys.iter().find(|passkey| passkey.id == id && passkey.rp_id == site.rp_id)?;
-            Some((person, passkey))
-        });
+        let found =
+            self.people.iter().filter(|person| person.standing == Standing::Active).find_map(|person| {
+                let passkey =
+                    person.passkeys.iter().find(|passkey| passkey.id == id && passkey.rp_id == site.rp_id)?;
+                Some((person, passkey))
+            });
         found.ok_or(EngineError::Unauthenticated)
     }
 }
 
 /// The person with one more passkey, which nobody else has.
-pub(super) fn given(folk: &Folk, person: &Person, passkey: &Passkey) -> Result<(Person, PersonChange), EngineError> {
+pub(super) fn given(
+    folk: &Folk,
+    person: &Person,
+    passkey: &Passkey,
+) -> Result<(Person, PersonChange), EngineError> {
     if folk.people.iter().any(|other| other.passkeys.iter().any(|known| known.id == passkey.id)) {
         return Err(EngineError::Invalid("this passkey is known already".into()));
     }

@@ -111,7 +111,11 @@ impl Engine {
             return Ok(Proof::Step(step));
         }
         let hash = recovery_hash(code);
-        if person.recovery.contains(&hash) { Ok(Proof::Recovery(hash)) } else { Err(EngineError::Unauthenticated) }
+        if person.recovery.contains(&hash) {
+            Ok(Proof::Recovery(hash))
+        } else {
+            Err(EngineError::Unauthenticated)
+        }
     }
 
     /// The person after their code was used: it will not do again.
@@ -149,7 +153,10 @@ mod tests {
     #[test]
     fn waits_grow_and_end() {
         let seconds = |count| wait_after(count).map(|wait| wait.as_secs());
-        assert_eq!((1..=8).map(seconds).collect::<Vec<_>>(), [None, None, None, None, Some(2), Some(4), Some(8), Some(16)]);
+        assert_eq!(
+            (1..=8).map(seconds).collect::<Vec<_>>(),
+            [None, None, None, None, Some(2), Some(4), Some(8), Some(16)]
+        );
         for many in [14, 25, 1000, u32::MAX] {
             assert_eq!(seconds(many), Some(900), "{many}");
         }

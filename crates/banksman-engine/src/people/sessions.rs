@@ -108,7 +108,14 @@ impl Engine {
             let mark = held.session.filter(|_| held.name == principal.name)?;
             let is_this = held.id == principal.token;
             let (since, until) = (held.created_at, held.expires_at);
-            Some(SessionInfo { id: held.id, method: mark.method, browser: mark.browser, since, until, is_this })
+            Some(SessionInfo {
+                id: held.id,
+                method: mark.method,
+                browser: mark.browser,
+                since,
+                until,
+                is_this,
+            })
         };
         let held = self.store.credentials().await?;
         let live = held.into_iter().filter(|held| held.is_live(now) && held.kind.decides());

@@ -1,9 +1,7 @@
 //! Step-up: a decision that a passkey signs.
 
 use banksman_core::wire::DecisionRequest;
-use banksman_core::{
-    ActionId, Assertion, Case, Decision, Digest, Principal, Refusal, Signed, StepUp,
-};
+use banksman_core::{ActionId, Assertion, Case, Decision, Digest, Principal, Refusal, Signed, StepUp};
 use banksman_identity::{Site, WebauthnError, assertion_challenge, to_base64url};
 use std::sync::Arc;
 
@@ -71,10 +69,13 @@ impl Engine {
         answer: PasskeyAnswer,
     ) -> Result<Arc<Case>, EngineError> {
         if self.identity.challenges.recognise(&purpose(reviewer), &nonce, self.clock.now()).is_none() {
-            return Err(EngineError::NotProved("the question is too old, or was another's; decide again".into()));
+            return Err(EngineError::NotProved(
+                "the question is too old, or was another's; decide again".into(),
+            ));
         }
         let person = self.oneself(reviewer).await?.ok_or(EngineError::Unauthenticated)?;
-        let of_site = |passkey: &&banksman_store::Passkey| passkey.id == answer.id && passkey.rp_id == site.rp_id;
+        let of_site =
+            |passkey: &&banksman_store::Passkey| passkey.id == answer.id && passkey.rp_id == site.rp_id;
         let passkey = person
             .passkeys
             .iter()
@@ -102,7 +103,11 @@ impl Engine {
     async fn count_signature(&self, reviewer: &Principal, id: &str, count: u32) -> Result<(), EngineError> {
         self.amend_people(By::Person(reviewer), |folk| {
             let person = folk.active(&reviewer.name)?;
-            let known = person.passkeys.iter().find(|passkey| passkey.id == id).ok_or(EngineError::Unauthenticated)?;
+            let known = person
+                .passkeys
+                .iter()
+                .find(|passkey| passkey.id == id)
+                .ok_or(EngineError::Unauthenticated)?;
             if count <= known.count {
                 return Err(not_proved(WebauthnError::Copied));
             }

@@ -27,7 +27,11 @@ impl Engine {
     ///
     /// # Errors
     /// If they are locked or removed, or their name belongs to someone else here: a provider does not choose who is whom.
-    pub async fn sign_in_vouched(&self, vouched: VouchedFor, browser: &str) -> Result<IssuedToken, EngineError> {
+    pub async fn sign_in_vouched(
+        &self,
+        vouched: VouchedFor,
+        browser: &str,
+    ) -> Result<IssuedToken, EngineError> {
         if !is_name(&vouched.name) || vouched.name.trim() != vouched.name {
             return Err(EngineError::NotProved("the provider's name for you cannot be a name here".into()));
         }
@@ -36,22 +40,30 @@ impl Engine {
         self.amend_people(By::Operator, |folk| {
             let known = folk.people.iter().find(|person| person.subject.as_ref() == Some(&vouched.subject));
             let (person, mut changes) = match known {
-                Some(person) if person.standing != Standing::Active => return Err(EngineError::Unauthenticated),
+                Some(person) if person.standing != Standing::Active => {
+                    return Err(EngineError::Unauthenticated);
+                }
                 Some(person) => (person.clone(), Vec::new()),
                 None => newcomer(folk, &vouched, PersonId::from_parts(millis, entropy))?,
             };
             let mut ended = Vec::new();
             if (person.kind, &person.roles) != (vouched.kind, &vouched.roles) {
                 ended = folk.end_sessions(&person.name);
-                changes.push(PersonChange::RightsChanged { kind: vouched.kind, roles: vouched.roles.clone() });
+                changes
+                    .push(PersonChange::RightsChanged { kind: vouched.kind, roles: vouched.roles.clone() });
             }
             let person = Person { kind: vouched.kind, roles: vouched.roles.clone(), ..person };
             let (control, signed_in, token) = session.begin(&person, SignInMethod::Oidc, folk.now);
             changes.push(signed_in);
             let changes = changes.into_iter().map(|change| (person.name.clone(), change)).collect();
             ended.push(control);
-            let amendment =
-                Amendment { people: vec![person.clone()], control: ended, changes, actor: None, answer: token };
+            let amendment = Amendment {
+                people: vec![person.clone()],
+                control: ended,
+                changes,
+                actor: None,
+                answer: token,
+            };
             Ok(amendment.by(&person))
         })
         .await
@@ -64,7 +76,8 @@ fn newcomer(
     vouched: &VouchedFor,
     id: PersonId,
 ) -> Result<(Person, Vec<PersonChange>), EngineError> {
-    let taken = folk.by_name(&vouched.name).is_ok() || folk.credentials.iter().any(|held| held.name == vouched.name);
+    let taken =
+        folk.by_name(&vouched.name).is_ok() || folk.credentials.iter().any(|held| held.name == vouched.name);
     if taken {
         return Err(EngineError::NotProved(format!(
             "the name {:?} belongs to someone else here; ask an administrator",

@@ -23,7 +23,8 @@ pub(crate) async fn show(State(app): State<App>, session: Session, visit: Visit,
 
 async fn page(app: &App, session: &Session, visit: &Visit, notice: Option<Notice>) -> Page {
     let person = app.engine.oneself(&session.person).await?;
-    let person = person.ok_or_else(|| ProblemError::new(Code::NotFound, "there is no account behind this session"))?;
+    let person =
+        person.ok_or_else(|| ProblemError::new(Code::NotFound, "there is no account behind this session"))?;
     let ask = visit.site(app).map(|site| app.engine.ask_for_passkey(site, &person)).transpose()?;
     let passkeys = person
         .passkeys
@@ -62,14 +63,24 @@ async fn refused(app: &App, session: &Session, visit: &Visit, error: EngineError
     page(app, session, visit, Some(Notice::Refused(detail))).await
 }
 
-async fn answer(app: &App, session: &Session, visit: &Visit, result: Result<(), EngineError>, said: Said) -> Page {
+async fn answer(
+    app: &App,
+    session: &Session,
+    visit: &Visit,
+    result: Result<(), EngineError>,
+    said: Said,
+) -> Page {
     match result {
         Ok(()) => Ok(done(HERE, said)),
         Err(error) => refused(app, session, visit, error).await,
     }
 }
 
-pub(crate) async fn add_passkey(State(app): State<App>, visit: Visit, Signed { session, fields }: Signed) -> Page {
+pub(crate) async fn add_passkey(
+    State(app): State<App>,
+    visit: Visit,
+    Signed { session, fields }: Signed,
+) -> Page {
     let site = visit.must_have_site(&app)?;
     let text = |name| fields.text(name).map(str::to_owned);
     let registration = PasskeyRegistration {
@@ -82,7 +93,11 @@ pub(crate) async fn add_passkey(State(app): State<App>, visit: Visit, Signed { s
     answer(&app, &session, &visit, added, Said::PasskeyAdded).await
 }
 
-pub(crate) async fn remove_passkey(State(app): State<App>, visit: Visit, Signed { session, fields }: Signed) -> Page {
+pub(crate) async fn remove_passkey(
+    State(app): State<App>,
+    visit: Visit,
+    Signed { session, fields }: Signed,
+) -> Page {
     let removed = app.engine.drop_passkey(&session.person, fields.text("passkey")?).await;
     answer(&app, &session, &visit, removed, Said::PasskeyRemoved).await
 }
@@ -94,7 +109,11 @@ async fn codes(app: &App, session: &Session, visit: &Visit, codes: Result<Vec<St
     }
 }
 
-pub(crate) async fn set_password(State(app): State<App>, visit: Visit, Signed { session, fields }: Signed) -> Page {
+pub(crate) async fn set_password(
+    State(app): State<App>,
+    visit: Visit,
+    Signed { session, fields }: Signed,
+) -> Page {
     let text = |name| fields.text(name).map(str::to_owned);
     let new = NewPassword {
         password: text("password")?,
@@ -105,12 +124,20 @@ pub(crate) async fn set_password(State(app): State<App>, visit: Visit, Signed { 
     codes(&app, &session, &visit, set).await
 }
 
-pub(crate) async fn renew_codes(State(app): State<App>, visit: Visit, Signed { session, .. }: Signed) -> Page {
+pub(crate) async fn renew_codes(
+    State(app): State<App>,
+    visit: Visit,
+    Signed { session, .. }: Signed,
+) -> Page {
     let renewed = app.engine.renew_recovery_codes(&session.person).await;
     codes(&app, &session, &visit, renewed).await
 }
 
-pub(crate) async fn remove_password(State(app): State<App>, visit: Visit, Signed { session, .. }: Signed) -> Page {
+pub(crate) async fn remove_password(
+    State(app): State<App>,
+    visit: Visit,
+    Signed { session, .. }: Signed,
+) -> Page {
     let removed = app.engine.drop_password(&session.person).await;
     answer(&app, &session, &visit, removed, Said::PasswordRemoved).await
 }

@@ -61,7 +61,8 @@ mod tests {
         let attempts = Attempts::default();
         let at = |seconds: i64| Timestamp::from_micros(seconds * 1_000_000);
         let here: IpAddr = "192.0.2.1".parse().unwrap();
-        let allowed = |from, when, tries: usize| (0..tries).filter(|_| attempts.allow(from, at(when))).count();
+        let allowed =
+            |from, when, tries: usize| (0..tries).filter(|_| attempts.allow(from, at(when))).count();
         assert_eq!(allowed(here, 0, 100), 30);
         assert_eq!(allowed(here, 1, 10), 0);
         assert_eq!(allowed(here, 6, 10), 2);
@@ -73,9 +74,8 @@ mod tests {
     fn one_network_is_one() {
         let attempts = Attempts::default();
         let now = Timestamp::from_micros(0);
-        let tries = (0..100u32).filter(|number| {
-            attempts.allow(format!("2001:db8:1:2::{number:x}").parse().unwrap(), now)
-        });
+        let tries = (0..100u32)
+            .filter(|number| attempts.allow(format!("2001:db8:1:2::{number:x}").parse().unwrap(), now));
         assert_eq!(tries.count(), 30);
         assert!(attempts.allow("2001:db8:1:3::1".parse().unwrap(), now));
         let mapped: IpAddr = "::ffff:192.0.2.9".parse().unwrap();

@@ -51,8 +51,12 @@ fn rights(fields: &Fields) -> Result<(PrincipalKind, Vec<String>), ProblemError>
 
 pub(crate) async fn add(State(app): State<App>, Signed { session, fields }: Signed) -> Page {
     let (kind, roles) = rights(&fields)?;
-    let new =
-        NewPerson { name: fields.text("name")?.trim().to_owned(), display_name: fields.written("display_name"), kind, roles };
+    let new = NewPerson {
+        name: fields.text("name")?.trim().to_owned(),
+        display_name: fields.written("display_name"),
+        kind,
+        roles,
+    };
     match app.engine.add_person(By::Person(&session.person), new).await {
         Ok(person) => invited(&app, &session, person.id).await,
         Err(error) => refused(&app, &session, error).await,
@@ -110,6 +114,7 @@ pub(crate) async fn change_standing(
     IdPath(id): IdPath<PersonId>,
     Signed { session, fields }: Signed,
 ) -> Page {
-    let changed = app.engine.change_standing(By::Person(&session.person), id, fields.parsed("standing")?).await;
+    let changed =
+        app.engine.change_standing(By::Person(&session.person), id, fields.parsed("standing")?).await;
     answer(&app, &session, changed, Said::StandingChanged).await
 }

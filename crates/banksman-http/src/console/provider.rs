@@ -54,15 +54,18 @@ impl FromRequestParts<App> for Kept {
 }
 
 fn provider(app: &App) -> Result<&Provider, ProblemError> {
-    app.provider
-        .as_ref()
-        .ok_or_else(|| ProblemError::new(Code::NotFound, "no identity provider is configured: see docs/identity.md"))
+    app.provider.as_ref().ok_or_else(|| {
+        ProblemError::new(Code::NotFound, "no identity provider is configured: see docs/identity.md")
+    })
 }
 
 fn cookie(app: &App, value: &str, seconds: u32) -> Result<HeaderValue, ProblemError> {
     let secure = if app.address.is_secure() { "; Secure" } else { "" };
-    let text = format!("{COOKIE}={value}; Path=/sign-in/provider; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
-    HeaderValue::from_str(&text).map_err(|_| ProblemError::new(Code::Internal, "the cookie cannot be written"))
+    let text = format!(
+        "{COOKIE}={value}; Path=/sign-in/provider; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}"
+    );
+    HeaderValue::from_str(&text)
+        .map_err(|_| ProblemError::new(Code::Internal, "the cookie cannot be written"))
 }
 
 pub(crate) async fn begin(
@@ -83,9 +86,9 @@ pub(crate) async fn begin(
     };
     let mut nonce = [0; 12];
     getrandom::fill(&mut nonce).map_err(|_| ProblemError::new(Code::Internal, "no entropy"))?;
-    let sealed = serde_json::to_vec(&begun).ok().and_then(|begun| {
-        seal(&app.engine.derived_key(PURPOSE), nonce, PURPOSE, &begun).ok()
-    });
+    let sealed = serde_json::to_vec(&begun)
+        .ok()
+        .and_then(|begun| seal(&app.engine.derived_key(PURPOSE), nonce, PURPOSE, &begun).ok());
     let sealed = sealed.ok_or_else(|| ProblemError::new(Code::Internal, "the sign-in cannot be kept"))?;
     let mut response = to(&address);
     response.headers_mut().append(SET_COOKIE, cookie(&app, &sealed, SECONDS)?);
@@ -101,9 +104,13 @@ fn refused(app: &App, visit: &Visit, next: &str, error: &ProviderError) -> Page 
         ProviderError::NotAdmitted => {}
     }
     let words = match error {
-        ProviderError::Unreachable(_) => "The identity provider cannot be reached now. Try again, or sign in another way.",
+        ProviderError::Unreachable(_) => {
+            "The identity provider cannot be reached now. Try again, or sign in another way."
+        }
         ProviderError::NotBelieved(_) => "The identity provider's answer cannot be used. Begin again.",
-        ProviderError::NotAdmitted => "The identity provider knows you, but you have not been let in here. Ask an administrator.",
+        ProviderError::NotAdmitted => {
+            "The identity provider knows you, but you have not been let in here. Ask an administrator."
+        }
     };
     sign_in::page(app, visit, next, Some(words))
 }
@@ -123,7 +130,11 @@ pub(crate) async fn callback(
     let next = own_page(&begun.next).to_owned();
     let vouched = match &params.error {
         Some(_) => Err(ProviderError::NotBelieved("the provider refused".into())),
-        None => provider.finish(&begun, &params.state, params.iss.as_deref(), &params.code, app.engine.now()).await,
+        None => {
+            provider
+                .finish(&begun, &params.state, params.iss.as_deref(), &params.code, app.engine.now())
+                .await
+        }
     };
     let page = match vouched {
         Ok(vouched) => admit(&app, &visit, vouched, &next).await,
@@ -140,7 +151,9 @@ async fn admit(app: &App, visit: &Visit, vouched: Vouched, next: &str) -> Page {
     let vouched = VouchedFor { subject: Subject { issuer, subject }, name, kind, roles };
     match app.engine.sign_in_vouched(vouched, &visit.browser).await {
         Ok(token) => session::begin(app, to(next), &token),
-        Err(EngineError::Unauthenticated) => sign_in::page(app, visit, next, Some("You are locked out here. Ask an administrator.")),
+        Err(EngineError::Unauthenticated) => {
+            sign_in::page(app, visit, next, Some("You are locked out here. Ask an administrator."))
+        }
         Err(EngineError::NotProved(why)) => sign_in::page(app, visit, next, Some(&why)),
         Err(error) => Err(error.into()),
     }

@@ -40,7 +40,11 @@ impl Session {
 }
 
 /// Gives a browser its session. Its secret is a new one, whatever cookie the browser came with.
-pub(super) fn begin(app: &App, mut response: Response, session: &IssuedToken) -> Result<Response, ProblemError> {
+pub(super) fn begin(
+    app: &App,
+    mut response: Response,
+    session: &IssuedToken,
+) -> Result<Response, ProblemError> {
     let seconds = app.engine.session_lifetime().as_secs();
     response.headers_mut().append(SET_COOKIE, written(app, &session.secret, seconds)?);
     Ok(response)

@@ -77,7 +77,11 @@ pub(crate) async fn ask_how(
     visit: Visit,
     Params(SignInParams { code, next }): Params<SignInParams>,
 ) -> Page {
-    if code.is_empty() { page(&app, &visit, &next, None) } else { Ok(html(StatusCode::OK, banksman_web::sign_in(&code))) }
+    if code.is_empty() {
+        page(&app, &visit, &next, None)
+    } else {
+        Ok(html(StatusCode::OK, banksman_web::sign_in(&code)))
+    }
 }
 
 pub(crate) async fn by_link(

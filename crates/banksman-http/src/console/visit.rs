@@ -23,11 +23,13 @@ impl FromRequestParts<App> for Visit {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
-        let header = |name| parts.headers.get(&name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let header =
+            |name| parts.headers.get(&name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let peer = parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
         let forwarded = parts.headers.get_all("x-forwarded-for").iter().next_back();
         // The last entry is the proxy's own word; what is before it anyone can write.
-        let forwarded = forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
+        let forwarded =
+            forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
         let from = forwarded.filter(|_| app.behind_proxy).unwrap_or(peer);
         Ok(Self { browser: named(header(USER_AGENT)), from, host: header(HOST).to_owned() })
     }
@@ -70,11 +72,19 @@ fn named(agent: &str) -> String {
         known.iter().find(|(mark, _)| agent.contains(mark)).map(|(_, name)| *name)
     };
     let browser = first(&[
-        ("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"),
+        ("Edg/", "Edge"),
+        ("OPR/", "Opera"),
+        ("Firefox/", "Firefox"),
+        ("Chrome/", "Chrome"),
+        ("Safari/", "Safari"),
     ]);
     let system = first(&[
-        ("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"),
-        ("Mac OS X", "macOS"), ("Linux", "Linux"),
+        ("Android", "Android"),
+        ("iPhone", "iPhone"),
+        ("iPad", "iPad"),
+        ("Windows", "Windows"),
+        ("Mac OS X", "macOS"),
+        ("Linux", "Linux"),
     ]);
     match (browser, system) {
         (Some(browser), Some(system)) => format!("{browser} on {system}"),
@@ -99,9 +109,23 @@ mod tests {
             assert_eq!(own_page(own), own);
         }
         for foreign in [
-            "", "//evil.example", "///evil.example", "/\\evil.example", "\\\\evil.example", "https://evil.example",
-            "javascript:alert(1)", "/%2f/evil.example", "/x?next=//evil", "/x#y", " /x", "/\tx", "/\nLocation: x",
-            "evil.example", "/..//evil.example", "/@evil", "/x:y",
+            "",
+            "//evil.example",
+            "///evil.example",
+            "/\\evil.example",
+            "\\\\evil.example",
+            "https://evil.example",
+            "javascript:alert(1)",
+            "/%2f/evil.example",
+            "/x?next=//evil",
+            "/x#y",
+            " /x",
+            "/\tx",
+            "/\nLocation: x",
+            "evil.example",
+            "/..//evil.example",
+            "/@evil",
+            "/x:y",
         ] {
             assert_eq!(own_page(foreign), "/", "{foreign:?}");
         }

@@ -13,7 +13,9 @@ use crate::routes::people;
 
 /// `/v1/people`.
 pub(super) fn api() -> Vec<Route> {
-    let about = |id, summary| Operation::new(id, summary).fails(&[Code::NotFound, Code::NotYours, Code::InvalidRequest]);
+    let about = |id, summary| {
+        Operation::new(id, summary).fails(&[Code::NotFound, Code::NotYours, Code::InvalidRequest])
+    };
     vec![
         route(
             Method::GET,
@@ -47,7 +49,8 @@ pub(super) fn api() -> Vec<Route> {
             "/v1/people/{id}/invitation",
             Admin,
             people::invite,
-            about("invitePerson", "Another invitation, in place of the one before").answers::<LinkView>(200, "Invited"),
+            about("invitePerson", "Another invitation, in place of the one before")
+                .answers::<LinkView>(200, "Invited"),
         ),
         route(
             Method::POST,
@@ -94,10 +97,13 @@ pub(super) fn pages() -> Vec<Route> {
             "/sign-in",
             Public,
             sign_in::ask_how,
-            Operation::new("signInPage", "The ways in. With a code it asks for a click, because mail scanners follow links")
-                .with(Parameter::query("code", "the one-time code of a sign-in link"))
-                .with(Parameter::query("next", "the page to go to then"))
-                .answers_with(200, "A page", "text/html"),
+            Operation::new(
+                "signInPage",
+                "The ways in. With a code it asks for a click, because mail scanners follow links",
+            )
+            .with(Parameter::query("code", "the one-time code of a sign-in link"))
+            .with(Parameter::query("next", "the page to go to then"))
+            .answers_with(200, "A page", "text/html"),
         ),
         route(
             Method::POST,
@@ -111,14 +117,16 @@ pub(super) fn pages() -> Vec<Route> {
             "/sign-in/password",
             Public,
             sign_in::by_password,
-            door("signInWithPassword", "Turns a password and a code into a session").takes_form::<sign_in::PasswordForm>(),
+            door("signInWithPassword", "Turns a password and a code into a session")
+                .takes_form::<sign_in::PasswordForm>(),
         ),
         route(
             Method::POST,
             "/sign-in/passkey",
             Public,
             sign_in::by_passkey,
-            door("signInWithPasskey", "Turns what a passkey signed into a session").takes_form::<sign_in::PasskeyForm>(),
+            door("signInWithPasskey", "Turns what a passkey signed into a session")
+                .takes_form::<sign_in::PasskeyForm>(),
         ),
         route(
             Method::GET,
@@ -154,11 +162,14 @@ pub(super) fn pages() -> Vec<Route> {
             "/sign-in/provider",
             Public,
             provider::begin,
-            Operation::new("signInAtProvider", "Sends the browser to the identity provider, if one is configured")
-                .with(Parameter::query("next", "the page to go to then"))
-                .answers_nothing(303, "Go there")
-                .answers_with(403, "The provider cannot be reached", "text/html")
-                .fails(&[Code::NotFound, Code::TooManyAttempts]),
+            Operation::new(
+                "signInAtProvider",
+                "Sends the browser to the identity provider, if one is configured",
+            )
+            .with(Parameter::query("next", "the page to go to then"))
+            .answers_nothing(303, "Go there")
+            .answers_with(403, "The provider cannot be reached", "text/html")
+            .fails(&[Code::NotFound, Code::TooManyAttempts]),
         ),
         route(
             Method::GET,
@@ -178,7 +189,12 @@ pub(super) fn pages() -> Vec<Route> {
         page("/account", account::show, "accountPage", "One's own ways to sign in"),
         form("/account/passkeys", account::add_passkey, "addPasskey", "Set up another passkey"),
         form("/account/passkeys/remove", account::remove_passkey, "removePasskey", "Give up a passkey"),
-        form("/account/password", account::set_password, "setPassword", "Set a password and an authenticator app"),
+        form(
+            "/account/password",
+            account::set_password,
+            "setPassword",
+            "Set a password and an authenticator app",
+        ),
         form("/account/password/remove", account::remove_password, "removePassword", "Give up the password"),
         form("/account/recovery-codes", account::renew_codes, "renewRecoveryCodes", "New recovery codes"),
         form("/account/sessions/{id}/end", account::end_session, "endSession", "Sign out another browser"),
@@ -191,8 +207,18 @@ pub(super) fn pages() -> Vec<Route> {
         page("/people", pages::show, "peoplePage", "Everyone, for administrators"),
         form("/people", pages::add, "addPersonFromPage", "Add someone and invite them"),
         form("/people/{id}/invite", pages::invite, "inviteFromPage", "Another invitation"),
-        form("/people/{id}/reset", pages::reset, "resetFromPage", "Take every way to sign in, and invite anew"),
+        form(
+            "/people/{id}/reset",
+            pages::reset,
+            "resetFromPage",
+            "Take every way to sign in, and invite anew",
+        ),
         form("/people/{id}/rights", pages::change_rights, "changeRightsFromPage", "Change what someone may"),
-        form("/people/{id}/standing", pages::change_standing, "changeStandingFromPage", "Lock, unlock or remove"),
+        form(
+            "/people/{id}/standing",
+            pages::change_standing,
+            "changeStandingFromPage",
+            "Lock, unlock or remove",
+        ),
     ]
 }

@@ -34,7 +34,8 @@ pub(crate) async fn add(
     Body(body): Body<PersonBody>,
 ) -> Result<(StatusCode, Json<LinkView>), ProblemError> {
     let PersonBody { name, display_name, kind, roles } = body;
-    let person = app.engine.add_person(By::Person(&by), NewPerson { name, display_name, kind, roles }).await?;
+    let person =
+        app.engine.add_person(By::Person(&by), NewPerson { name, display_name, kind, roles }).await?;
     Ok((StatusCode::CREATED, Json(invited(&app, By::Person(&by), person.id).await?)))
 }
 

@@ -12,7 +12,14 @@ use crate::server::{Server, id};
 
 /// A request for a route that is well-formed and names things that do not exist.
 fn request_for(route: &RouteInfo) -> Request {
-    let known = [("people", "usr_"), ("sessions", "tok_"), ("batches", "bat_"), ("grants", "grt_"), ("freezes", "frz_"), ("delegations", "dlg_")];
+    let known = [
+        ("people", "usr_"),
+        ("sessions", "tok_"),
+        ("batches", "bat_"),
+        ("grants", "grt_"),
+        ("freezes", "frz_"),
+        ("delegations", "dlg_"),
+    ];
     let prefix = known.iter().find(|(part, _)| route.path.split('/').any(|other| other == *part));
     let prefix = prefix.map_or("act_", |(_, prefix)| prefix);
     let path = route.path.replace("{id}", &format!("{prefix}01J9ZKQ7V8Y3F5T2M6N4P0R1SB"));

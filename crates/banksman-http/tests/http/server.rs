@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use banksman_core::{Action, Actor, Assessment, Digest, PersonId, PrincipalKind, Tier, Timestamp, Verdict};
-use banksman_engine::{By, Clock, Engine, EngineConfig, Judge, LogSink, NewPerson, NewToken, Signer, SystemClock};
+use banksman_engine::{
+    By, Clock, Engine, EngineConfig, Judge, LogSink, NewPerson, NewToken, Signer, SystemClock,
+};
 use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_policy::{Facts, HousePolicy, Policy};
 use banksman_store::sqlite::SqliteStore;

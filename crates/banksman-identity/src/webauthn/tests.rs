@@ -22,7 +22,8 @@ fn key_pair() -> EcdsaKeyPair {
 
 fn cose(pair: &EcdsaKeyPair) -> Vec<u8> {
     let point = pair.public_key().as_ref();
-    [&[0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32], &point[1..33], &[0x22, 0x58, 32], &point[33..65]].concat()
+    [&[0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32], &point[1..33], &[0x22, 0x58, 32], &point[33..65]]
+        .concat()
 }
 
 fn data(site: &Site, flags: u8, count: u32, rest: &[u8]) -> Vec<u8> {
@@ -42,9 +43,13 @@ fn object(auth_data: &[u8]) -> Vec<u8> {
 fn a_passkey_is_registered_and_signs() {
     let pair = key_pair();
     let made = said("webauthn.create", CHALLENGE, &site().origin);
-    let registered =
-        check_registration(&site(), CHALLENGE, made.as_bytes(), &object(&data(&site(), 0x45, 3, &attested(&cose(&pair), b""))))
-            .unwrap();
+    let registered = check_registration(
+        &site(),
+        CHALLENGE,
+        made.as_bytes(),
+        &object(&data(&site(), 0x45, 3, &attested(&cose(&pair), b""))),
+    )
+    .unwrap();
     assert_eq!((registered.id.as_slice(), registered.count), (b"kEy1".as_slice(), 3));
     assert_eq!(registered.key, cose(&pair));
     let key = PublicKey::from_cose(&registered.key).unwrap();
@@ -65,22 +70,50 @@ fn a_passkey_is_registered_and_signs() {
         check(&other_site, CHALLENGE, &got, &auth, signature.as_ref()),
         Err(WebauthnError::WrongSite { expected: "evil.example".into() })
     );
-    assert!(matches!(check(&other_origin, CHALLENGE, &got, &auth, signature.as_ref()), Err(WebauthnError::WrongOrigin { .. })));
-    assert_eq!(check(&site(), "b3RoZXI", &got, &auth, signature.as_ref()), Err(WebauthnError::WrongChallenge));
+    assert!(matches!(
+        check(&other_origin, CHALLENGE, &got, &auth, signature.as_ref()),
+        Err(WebauthnError::WrongOrigin { .. })
+    ));
+    assert_eq!(
+        check(&site(), "b3RoZXI", &got, &auth, signature.as_ref()),
+        Err(WebauthnError::WrongChallenge)
+    );
     assert_eq!(check(&site(), CHALLENGE, &made, &auth, signature.as_ref()), Err(WebauthnError::WrongType));
     let embedded = got.replace("false", "true");
-    assert!(matches!(check(&site(), CHALLENGE, &embedded, &auth, signature.as_ref()), Err(WebauthnError::WrongOrigin { .. })));
-    for (flags, problem) in [(0x04, WebauthnError::NotPresent), (0x01, WebauthnError::NotVerified), (0, WebauthnError::NotPresent)] {
-        assert_eq!(check(&site(), CHALLENGE, &got, &data(&site(), flags, 4, b""), signature.as_ref()), Err(problem));
+    assert!(matches!(
+        check(&site(), CHALLENGE, &embedded, &auth, signature.as_ref()),
+        Err(WebauthnError::WrongOrigin { .. })
+    ));
+    for (flags, problem) in [
+        (0x04, WebauthnError::NotPresent),
+        (0x01, WebauthnError::NotVerified),
+        (0, WebauthnError::NotPresent),
+    ] {
+        assert_eq!(
+            check(&site(), CHALLENGE, &got, &data(&site(), flags, 4, b""), signature.as_ref()),
+            Err(problem)
+        );
     }
     let counted = data(&site(), 0x05, 5, b"");
-    assert_eq!(check(&site(), CHALLENGE, &got, &counted, signature.as_ref()), Err(WebauthnError::BadSignature));
+    assert_eq!(
+        check(&site(), CHALLENGE, &got, &counted, signature.as_ref()),
+        Err(WebauthnError::BadSignature)
+    );
     let spaced = got.replace("\"crossOrigin\":", "\"crossOrigin\": ");
-    assert_eq!(check(&site(), CHALLENGE, &spaced, &auth, signature.as_ref()), Err(WebauthnError::BadSignature));
+    assert_eq!(
+        check(&site(), CHALLENGE, &spaced, &auth, signature.as_ref()),
+        Err(WebauthnError::BadSignature)
+    );
     assert_eq!(check(&site(), CHALLENGE, &got, &auth, b""), Err(WebauthnError::BadSignature));
-    assert_eq!(check(&site(), CHALLENGE, &got, &data(&site(), 0x05, 4, b"x"), signature.as_ref()), Err(WebauthnError::Unreadable));
+    assert_eq!(
+        check(&site(), CHALLENGE, &got, &data(&site(), 0x05, 4, b"x"), signature.as_ref()),
+        Err(WebauthnError::Unreadable)
+    );
     assert_eq!(check(&site(), CHALLENGE, "{}", &auth, signature.as_ref()), Err(WebauthnError::Unreadable));
-    assert_eq!(check(&site(), CHALLENGE, &got, &auth[..36], signature.as_ref()), Err(WebauthnError::Unreadable));
+    assert_eq!(
+        check(&site(), CHALLENGE, &got, &auth[..36], signature.as_ref()),
+        Err(WebauthnError::Unreadable)
+    );
     let other_key = PublicKey::from_cose(&cose(&key_pair())).unwrap();
     assert_eq!(
         check_assertion(&site(), CHALLENGE, &other_key, got.as_bytes(), &auth, signature.as_ref()),
@@ -93,7 +126,9 @@ fn a_registration_that_is_odd_is_refused() {
     let pair = key_pair();
     let key = cose(&pair);
     let made = said("webauthn.create", CHALLENGE, &site().origin);
-    let check = |auth_data: &[u8]| check_registration(&site(), CHALLENGE, made.as_bytes(), &object(auth_data)).map(|_| ());
+    let check = |auth_data: &[u8]| {
+        check_registration(&site(), CHALLENGE, made.as_bytes(), &object(auth_data)).map(|_| ())
+    };
     assert_eq!(check(&data(&site(), 0x45, 0, &attested(&key, b""))), Ok(()));
     // With an extension that is announced.
     assert_eq!(check(&data(&site(), 0xc5, 0, &attested(&key, b"\xa1\x61x\xf5"))), Ok(()));
@@ -114,7 +149,9 @@ fn a_registration_that_is_odd_is_refused() {
     other_curve[6] = 2;
     assert_eq!(check(&data(&site(), 0x45, 0, &attested(&other_curve, b""))), Err(WebauthnError::UnknownKey));
     let good = object(&data(&site(), 0x45, 0, &attested(&key, b"")));
-    assert!(check_registration(&site(), CHALLENGE, made.as_bytes(), &[good.as_slice(), b"x"].concat()).is_err());
+    assert!(
+        check_registration(&site(), CHALLENGE, made.as_bytes(), &[good.as_slice(), b"x"].concat()).is_err()
+    );
     assert!(check_registration(&site(), "other", made.as_bytes(), &good).is_err());
     for cut in 0..good.len() {
         assert!(check_registration(&site(), CHALLENGE, made.as_bytes(), &good[..cut]).is_err(), "{cut}");

@@ -44,7 +44,10 @@ async fn provider() -> (Provider, Arc<Mutex<Desk>>, String) {
                     }
                     .to_string()
                 };
-                let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n", answer.len());
+                let head = format!(
+                    "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                    answer.len()
+                );
                 socket.write_all((head + &answer).as_bytes()).await.unwrap();
             });
         }
@@ -80,11 +83,19 @@ async fn someone_is_sent_there_and_believed_when_they_come_back() {
         desk.token = key.sign(&claims(&issuer, &begun));
     }
     let vouched = provider.finish(&begun, &pairs["state"], Some(&issuer), "the code", NOW).await.unwrap();
-    assert_eq!((vouched.name.as_str(), vouched.subject.as_str(), vouched.roles.join(",")), ("ann", "4711", "finance".into()));
+    assert_eq!(
+        (vouched.name.as_str(), vouched.subject.as_str(), vouched.roles.join(",")),
+        ("ann", "4711", "finance".into())
+    );
     let asked = desk.lock().unwrap().asked.join("\n");
-    assert!(asked.contains(&format!("code_verifier={}", begun.verifier)) && asked.contains("code=the+code"), "{asked}");
+    assert!(
+        asked.contains(&format!("code_verifier={}", begun.verifier)) && asked.contains("code=the+code"),
+        "{asked}"
+    );
     // Whatever is wrong with the answer, nobody is let in.
-    for (state, named) in [("", None), ("other", None), (pairs["state"].as_str(), Some("https://evil.example"))] {
+    for (state, named) in
+        [("", None), ("other", None), (pairs["state"].as_str(), Some("https://evil.example"))]
+    {
         let refused = provider.finish(&begun, state, named, "the code", NOW).await;
         assert!(matches!(refused, Err(ProviderError::NotBelieved(_))), "{refused:?}");
     }
@@ -110,8 +121,11 @@ async fn a_new_key_is_fetched_when_it_is_needed_and_not_more_often() {
         desk.keys = published.iter().map(|key| key.jwk()).collect();
         desk.token = key.sign(&claims(&issuer, &begun));
     };
-    let finish = |seconds: u64| provider.finish(&begun, &begun.state, None, "c", NOW.after(Duration::from_secs(seconds)));
-    let fetched = || desk.lock().unwrap().asked.iter().filter(|request| request.starts_with("GET /keys")).count();
+    let finish = |seconds: u64| {
+        provider.finish(&begun, &begun.state, None, "c", NOW.after(Duration::from_secs(seconds)))
+    };
+    let fetched =
+        || desk.lock().unwrap().asked.iter().filter(|request| request.starts_with("GET /keys")).count();
     sign(&old, &[&old]);
     assert!(finish(0).await.is_ok() && finish(1).await.is_ok());
     assert_eq!(fetched(), 1);

@@ -7,7 +7,8 @@ use super::bench::Bench;
 use super::fixture::{at_once, second, tally};
 use super::house::{change, credential};
 use crate::{
-    Commit, ControlChange, Credential, Failures, Hidden, Link, LinkPurpose, Passkey, Person, SessionMark, Subject, Totp,
+    Commit, ControlChange, Credential, Failures, Hidden, Link, LinkPurpose, Passkey, Person, SessionMark,
+    Subject, Totp,
 };
 
 fn person(number: u128, name: &str) -> Person {
@@ -48,7 +49,11 @@ fn full(number: u128, name: &str) -> Person {
             added_at: second(1),
         }],
         subject: Some(Subject { issuer: "https://id.example".into(), subject: "4711".into() }),
-        link: Some(Link { hash: Digest::of(b"link"), expires_at: second(9), purpose: LinkPurpose::Invitation }),
+        link: Some(Link {
+            hash: Digest::of(b"link"),
+            expires_at: second(9),
+            purpose: LinkPurpose::Invitation,
+        }),
         failures: Failures { count: 7, not_before: Some(second(8)) },
         ..person(number, name)
     }
@@ -82,7 +87,8 @@ pub async fn a_name_belongs_to_one_person<H: Harness>() {
     }
     let taken = Commit { control: vec![put(&person(9, "ann"))], ..Commit::default() };
     assert!(bench.store().commit(taken).await.is_err());
-    let known: Vec<String> = bench.store().people().await.unwrap().into_iter().map(|person| person.name).collect();
+    let known: Vec<String> =
+        bench.store().people().await.unwrap().into_iter().map(|person| person.name).collect();
     assert_eq!(known, names);
     bench.finish().await;
 }
@@ -104,7 +110,11 @@ pub async fn one_of_many_changes_of_a_person_succeeds<H: Harness>() {
 /// What works once and was used is remembered until it would have ended anyway, and cannot be used again.
 pub async fn what_was_used_cannot_be_used_again<H: Harness>() {
     let mut bench = Bench::<H>::set_up().await;
-    let spend = |key: &[u8], at, until| ControlChange::Spend { key: Digest::of(key), at: second(at), until: second(until) };
+    let spend = |key: &[u8], at, until| ControlChange::Spend {
+        key: Digest::of(key),
+        at: second(at),
+        until: second(until),
+    };
     change(bench.store(), vec![spend(b"one", 1, 10)]).await;
     bench.reopen().await;
     assert!(bench.store().is_spent(Digest::of(b"one")).await.unwrap());

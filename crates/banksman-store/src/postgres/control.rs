@@ -83,7 +83,8 @@ pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<
             let sql = "INSERT INTO people (id, name, kind, standing, body) VALUES ($1, $2, $3, $4, $5)
                        ON CONFLICT (id) DO UPDATE SET kind = $3, standing = $4, body = $5 WHERE people.name = $2";
             let (kind, standing) = (person.kind.as_str(), person.standing.as_str());
-            run(sql, &[&person.id.to_bytes().as_slice(), &person.name, &kind, &standing, &json(person)?]).await
+            run(sql, &[&person.id.to_bytes().as_slice(), &person.name, &kind, &standing, &json(person)?])
+                .await
         }
         ControlChange::Spend { key, at, until } => {
             run("DELETE FROM spent WHERE until <= $1", &[&at.as_micros()]).await?;

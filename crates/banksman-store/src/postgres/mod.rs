@@ -40,8 +40,8 @@ use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
-    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News, Person, Store,
-    StoreError, StoredEvent, StoredNotice,
+    BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, EventQuery, News, Person,
+    Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.

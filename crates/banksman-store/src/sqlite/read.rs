@@ -7,7 +7,9 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::rows::{self, CASE_COLUMNS, CREDENTIAL_COLUMNS};
-use crate::{BatchRecord, CaseQuery, Control, Credential, EventQuery, Order, Person, StoredEvent, StoredNotice};
+use crate::{
+    BatchRecord, CaseQuery, Control, Credential, EventQuery, Order, Person, StoredEvent, StoredNotice,
+};
 
 pub(super) fn case(connection: &Connection, id: ActionId) -> rusqlite::Result<Option<Case>> {
     connection

@@ -169,9 +169,9 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
 /// Who vouches for people: the provider of the file that was named, or of the one in the data folder.
 fn read_identity(named: Option<&Path>, folder: &Folder) -> anyhow::Result<Option<banksman_oidc::Config>> {
     let Some((shown, text)) = read_beside(named, &folder.identity())? else { return Ok(None) };
-    banksman_oidc::Config::parse(&shown, &text)
-        .map(Some)
-        .map_err(|error| stop(Exit::Usage, format!("the identity provider of {shown} cannot be used:\n{error}")))
+    banksman_oidc::Config::parse(&shown, &text).map(Some).map_err(|error| {
+        stop(Exit::Usage, format!("the identity provider of {shown} cannot be used:\n{error}"))
+    })
 }
 
 /// A file that was named, or the usual one, if it is there: its name and its text.
@@ -224,7 +224,8 @@ async fn first_start(engine: &Engine, url: &str) -> anyhow::Result<Option<FirstS
     let new = [token(PrincipalKind::Reviewer, operator()), token(PrincipalKind::Agent, "agent".into())];
     let issued = engine.issue_first_tokens(&new, &Actor::Operator).await?;
     let Some([reviewer, agent]) = issued.as_deref() else { return Ok(None) };
-    let new = NewPerson { name: operator(), display_name: None, kind: PrincipalKind::Admin, roles: Vec::new() };
+    let new =
+        NewPerson { name: operator(), display_name: None, kind: PrincipalKind::Admin, roles: Vec::new() };
     let person = engine.add_person(By::Operator, new).await?;
     let link = engine.sign_in_link(person.id).await?;
     Ok(Some(FirstStart {

@@ -111,7 +111,11 @@ async fn perform(command: &UserCommand, engine: &Engine, context: &Context) -> a
         UserCommand::List => list(context, &engine.people(by).await?),
         UserCommand::Show(who) => {
             let person = find(engine, &who.name).await?;
-            if context.globals.json { context.print_json(&person.view()) } else { context.print(&sheet(&person.view())) }
+            if context.globals.json {
+                context.print_json(&person.view())
+            } else {
+                context.print(&sheet(&person.view()))
+            }
         }
         UserCommand::Roles(RolesArgs { name, role, kind }) => {
             let person = find(engine, name).await?;
@@ -136,7 +140,9 @@ async fn perform(command: &UserCommand, engine: &Engine, context: &Context) -> a
             print_link(context, engine, &person, &link).await
         }
         UserCommand::Lock(who) => stand(engine, context, &who.name, Standing::Locked, "is locked out").await,
-        UserCommand::Unlock(who) => stand(engine, context, &who.name, Standing::Active, "may come in again").await,
+        UserCommand::Unlock(who) => {
+            stand(engine, context, &who.name, Standing::Active, "may come in again").await
+        }
         UserCommand::Remove(who) => stand(engine, context, &who.name, Standing::Removed, "is removed").await,
     }
 }
@@ -169,14 +175,22 @@ fn done(context: &Context, person: &Person, words: &str) -> anyhow::Result<()> {
     }
 }
 
-async fn print_link(context: &Context, engine: &Engine, person: &Person, link: &IssuedLink) -> anyhow::Result<()> {
+async fn print_link(
+    context: &Context,
+    engine: &Engine,
+    person: &Person,
+    link: &IssuedLink,
+) -> anyhow::Result<()> {
     let address = link.address(&reachable(&context.globals.url));
     if context.globals.json {
         let person = engine.person(By::Operator, person.id).await?.view();
         return context.print_json(&LinkView { person, link: address, expires_at: link.expires_at });
     }
     let until = to_the_second(link.expires_at);
-    context.print(&format!("{address}\nFor {}. It works once, until {until}, and is shown only now.\n", Visible(&person.name)))
+    context.print(&format!(
+        "{address}\nFor {}. It works once, until {until}, and is shown only now.\n",
+        Visible(&person.name)
+    ))
 }
 
 /// Browsers give passkeys to `localhost`, not to its number.
@@ -214,7 +228,11 @@ fn list(context: &Context, people: &[Person]) -> anyhow::Result<()> {
     for person in &views {
         let roles = person.roles.join(", ");
         let roles = if roles.is_empty() { String::new() } else { format!("  [{}]", Visible(&roles)) };
-        let standing = if person.standing == Standing::Active { String::new() } else { format!("  ({})", person.standing) };
+        let standing = if person.standing == Standing::Active {
+            String::new()
+        } else {
+            format!("  ({})", person.standing)
+        };
         text.push_str(&format!(
             "{:<8}  {}{roles}{standing}  {}\n",
             person.kind,
@@ -230,7 +248,11 @@ fn sheet(person: &PersonView) -> String {
     if let Some(name) = &person.display_name {
         text.push_str(&format!("  called    {}\n", Visible(name)));
     }
-    let roles = if person.roles.is_empty() { "none".to_owned() } else { Visible(&person.roles.join(", ")).to_string() };
+    let roles = if person.roles.is_empty() {
+        "none".to_owned()
+    } else {
+        Visible(&person.roles.join(", ")).to_string()
+    };
     text.push_str(&format!(
         "  kind      {}\n  roles     {roles}\n  standing  {}\n  since     {}\n  signs in  {}\n",
         person.kind,

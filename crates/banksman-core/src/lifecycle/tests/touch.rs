@@ -35,10 +35,16 @@ fn approves(case: &Case, by: &str, step_up: StepUp) -> Result<Transition, &'stat
 
 #[test]
 fn without_a_touch_nobody_approves_and_anybody_denies() {
-    check(held(demanding()), [(1, says("ann", Approve), "step_up_required"), (1, says("ann", Deny), "denied v1")]);
+    check(
+        held(demanding()),
+        [(1, says("ann", Approve), "step_up_required"), (1, says("ann", Deny), "denied v1")],
+    );
     // Who may not decide at all is told that first.
     let roles = Verdict { require_passkey: true, ..verdict(Tier::Approve, 1, &["finance"]) };
-    check(held(roles), [(1, says("ann", Approve), "missing_role"), (1, says("bob", Approve), "step_up_required")]);
+    check(
+        held(roles),
+        [(1, says("ann", Approve), "missing_role"), (1, says("bob", Approve), "step_up_required")],
+    );
 }
 
 #[test]
@@ -95,7 +101,10 @@ fn an_edit_is_signed_as_what_it_makes() {
 fn an_edit_into_what_needs_a_touch_waits_for_it() {
     check(
         held(verdict(Tier::Approve, 1, &[])),
-        [(1, edits("ann", demanding()), "pending v2 until 61, tell held"), (2, says("ann", Approve), "step_up_required")],
+        [
+            (1, edits("ann", demanding()), "pending v2 until 61, tell held"),
+            (2, says("ann", Approve), "step_up_required"),
+        ],
     );
     check(held(demanding()), [(1, edits("ann", demanding()), "step_up_required")]);
 }

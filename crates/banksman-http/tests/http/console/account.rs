@@ -79,7 +79,9 @@ async fn an_invitation_is_accepted_once_with_a_password_and_a_code() {
     let code = invitation(&server, "ann-marie").await;
     let secret = TotpSecret::new([7; 20]);
     let right = secret.code_at(now(&server));
-    for (password, totp_code) in [("too short", right.as_str()), ("ann-marie is my name", &right), (PASSWORD, "000000")] {
+    for (password, totp_code) in
+        [("too short", right.as_str()), ("ann-marie is my name", &right), (PASSWORD, "000000")]
+    {
         let refused = join(&server, &code, password, &secret, totp_code).await;
         assert_eq!((refused.status, refused.header("set-cookie")), (409, None), "{password}");
     }
@@ -259,7 +261,8 @@ async fn a_password_is_changed_and_given_up() {
         let fields = [("password", password.to_owned()), ("totp_secret", shown.clone()), ("totp_code", code)];
         let (browser, server) = (&ann.browser, &server);
         async move {
-            let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
+            let fields: Vec<(&str, &str)> =
+                fields.iter().map(|(name, value)| (*name, value.as_str())).collect();
             browser.form(server, "/account/password", &fields).await
         }
     };

@@ -27,7 +27,8 @@ pub(crate) type Answer = Vec<(&'static str, String)>;
 
 impl Key {
     pub(crate) fn new(id: &str) -> Self {
-        let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new()).unwrap();
+        let pkcs8 =
+            EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new()).unwrap();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref()).unwrap();
         Self { pair, id: id.into(), count: 0 }
     }
@@ -43,12 +44,19 @@ impl Key {
 
     pub(crate) fn create(&mut self, challenge: &str, origin: &str) -> Answer {
         let point = self.pair.public_key().as_ref();
-        let key = [&[0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32], &point[1..33], &[0x22, 0x58, 32], &point[33..65]].concat();
+        let key = [
+            &[0xa5, 1, 2, 3, 0x26, 0x20, 1, 0x21, 0x58, 32],
+            &point[1..33],
+            &[0x22, 0x58, 32],
+            &point[33..65],
+        ]
+        .concat();
         let length = u16::try_from(self.id.len()).unwrap().to_be_bytes();
         let attested = [[0; 16].as_slice(), &length, &self.id, &key].concat();
         let data = self.data(0x45, &attested);
         let length = u16::try_from(data.len()).unwrap().to_be_bytes();
-        let object = [b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x59".as_slice(), &length, &data].concat();
+        let object =
+            [b"\xa3\x63fmt\x64none\x67attStmt\xa0\x68authData\x59".as_slice(), &length, &data].concat();
         vec![
             ("challenge", challenge.to_owned()),
             ("client_data", b64(Self::said("webauthn.create", challenge, origin).as_bytes())),

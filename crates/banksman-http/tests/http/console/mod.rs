@@ -76,7 +76,13 @@ impl Browser {
 
 /// The cookie that an answer sets, as a browser sends it back.
 pub(crate) fn cookie_of(answer: &Response) -> String {
-    answer.header("set-cookie").unwrap_or_else(|| panic!("no cookie: {answer:?}")).split(';').next().unwrap().to_owned()
+    answer
+        .header("set-cookie")
+        .unwrap_or_else(|| panic!("no cookie: {answer:?}"))
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 /// The value of a hidden field.

@@ -5,7 +5,10 @@ use super::key::{Answer, AtHome, Key, b64, challenge};
 use crate::server::Server;
 
 fn with(answer: &Answer, name: &str, value: String) -> Answer {
-    answer.iter().map(|(known, old)| (*known, if *known == name { value.clone() } else { old.clone() })).collect()
+    answer
+        .iter()
+        .map(|(known, old)| (*known, if *known == name { value.clone() } else { old.clone() }))
+        .collect()
 }
 
 #[tokio::test]
@@ -99,7 +102,8 @@ async fn passkeys_are_kept_and_given_up_by_whoever_signed_in_just_now() {
     // A browser that was left open is not enough.
     server.jump(std::time::Duration::from_secs(16 * 60));
     let question = challenge(&ann.open("/account").await.text());
-    let stale = ann.submit("/account/passkeys", &[], &Key::new("key-3").create(&question, &ann.origin())).await;
+    let stale =
+        ann.submit("/account/passkeys", &[], &Key::new("key-3").create(&question, &ann.origin())).await;
     assert_eq!(stale.status, 409);
     assert!(stale.text().contains("sign in again"), "{}", stale.text());
 }

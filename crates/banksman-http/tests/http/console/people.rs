@@ -16,13 +16,21 @@ fn link(page: &str) -> &str {
 async fn an_administrator_adds_someone_who_is_then_shown_with_their_rights() {
     let server = Server::start().await;
     let ada = Browser::sign_in(&server, "ada").await;
-    let fields = [("name", "carl"), ("display_name", "Carl <b>C</b>"), ("roles", " finance, lead ,"), ("admin", "yes")];
+    let fields = [
+        ("name", "carl"),
+        ("display_name", "Carl <b>C</b>"),
+        ("roles", " finance, lead ,"),
+        ("admin", "yes"),
+    ];
     let added = ada.form(&server, "/people", &fields).await;
     assert_eq!(added.status, 200, "{}", added.text());
     let page = added.text();
     assert!(page.contains("Carl &lt;b&gt;"), "{page}");
     let address = link(&page);
-    assert!(address.starts_with(&format!("http://localhost:{}/join?code=", server.address.port())), "{address}");
+    assert!(
+        address.starts_with(&format!("http://localhost:{}/join?code=", server.address.port())),
+        "{address}"
+    );
     let code = address.rsplit('=').next().unwrap();
     assert!(server.send(Request::get(format!("/join?code={code}"))).await.text().contains("Welcome, carl"));
     // The link is nowhere else.

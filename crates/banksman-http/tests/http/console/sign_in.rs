@@ -84,7 +84,8 @@ async fn a_hostile_code_in_a_link_is_only_text() {
 async fn nobody_is_sent_elsewhere_after_signing_in() {
     let server = Server::start().await;
     for foreign in ["//evil.example", "https://evil.example", "/\\\\evil.example", "javascript:alert(1)"] {
-        let page = server.send(Request::get(format!("/sign-in?next={}", percent_encoded(foreign)))).await.text();
+        let page =
+            server.send(Request::get(format!("/sign-in?next={}", percent_encoded(foreign)))).await.text();
         assert_eq!(hidden(&page, "next"), "/", "{foreign}");
         assert!(!page.contains("evil.example"), "{page}");
     }

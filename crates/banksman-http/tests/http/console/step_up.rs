@@ -9,7 +9,13 @@ use super::{Browser, hidden};
 use crate::client::Response;
 use crate::server::{Server, id};
 
-async fn press(who: &AtHome<'_>, action: &Value, decision: &str, more: &[(&str, &str)], answer: &Answer) -> Response {
+async fn press(
+    who: &AtHome<'_>,
+    action: &Value,
+    decision: &str,
+    more: &[(&str, &str)],
+    answer: &Answer,
+) -> Response {
     let version = action["version"].to_string();
     let fields = [
         ("id", id(action)),
@@ -21,7 +27,13 @@ async fn press(who: &AtHome<'_>, action: &Value, decision: &str, more: &[(&str, 
 }
 
 /// Presses a button, and has the key sign what the page then asks.
-async fn touched(who: &AtHome<'_>, key: &mut Key, action: &Value, decision: &str, more: &[(&str, &str)]) -> Answer {
+async fn touched(
+    who: &AtHome<'_>,
+    key: &mut Key,
+    action: &Value,
+    decision: &str,
+    more: &[(&str, &str)],
+) -> Answer {
     let page = press(who, action, decision, more, &Vec::new()).await;
     assert_eq!(page.status, 200, "{}", page.text());
     let page = page.text();
@@ -130,7 +142,8 @@ async fn without_a_touch_everyone_is_told_where_to_go() {
     }
     // In a batch there is one button for many; a touch is for one.
     let items = json!({"items": [{"tool": "launch", "args": {"n": 1}}]});
-    let batch = server.send(crate::client::Request::post("/v1/batches", &items).by(&server.riley)).await.ok(200);
+    let batch =
+        server.send(crate::client::Request::post("/v1/batches", &items).by(&server.riley)).await.ok(200);
     let decisions = json!({"digest": batch["digest"], "decisions": [{"id": batch["items"][0]["id"], "decision": "approve"}]});
     let path = format!("/v1/batches/{}/decision", id(&batch));
     let answer = server.send(crate::client::Request::post(path, &decisions).by(&server.ann)).await.ok(200);
@@ -162,7 +175,11 @@ async fn a_log_that_was_tampered_with_does_not_hold() {
         flaws
     };
     assert_eq!(flaws(&|_| ()), 0);
-    assert_eq!(flaws(&|event| event.actor = banksman_core::Actor::Reviewer { name: "bob".into() }), 1, "another person");
+    assert_eq!(
+        flaws(&|event| event.actor = banksman_core::Actor::Reviewer { name: "bob".into() }),
+        1,
+        "another person"
+    );
     assert_eq!(flaws(&|event| event.action.as_mut().unwrap().version = 2), 1, "another version");
     assert_eq!(
         flaws(&|event| event.action.as_mut().unwrap().digest = banksman_core::Digest::of(b"else")),
@@ -170,7 +187,9 @@ async fn a_log_that_was_tampered_with_does_not_hold() {
         "another digest"
     );
     assert_eq!(
-        flaws(&|event| if let Fact::Decided { step_up, .. } = &mut event.fact { *step_up = None }),
+        flaws(&|event| if let Fact::Decided { step_up, .. } = &mut event.fact {
+            *step_up = None
+        }),
         1,
         "no signature"
     );
@@ -182,6 +201,7 @@ async fn a_log_that_was_tampered_with_does_not_hold() {
     assert_eq!(flaws(&other_nonce), 1, "another nonce");
     // A missing event is a flaw too.
     let mut evidence = Evidence::default();
-    let gaps = events.iter().filter(|(seq, _)| *seq != 3).filter(|(seq, event)| evidence.take(*seq, event).is_err());
+    let gaps =
+        events.iter().filter(|(seq, _)| *seq != 3).filter(|(seq, event)| evidence.take(*seq, event).is_err());
     assert!(gaps.count() >= 1);
 }

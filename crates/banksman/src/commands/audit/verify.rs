@@ -80,7 +80,8 @@ fn read_file(file: &PathBuf, evidence: &mut Evidence, report: &mut Report) -> an
         Box::new(std::io::stdin().lock())
     } else {
         let open = std::fs::File::open(file);
-        let open = open.map_err(|error| stop(Exit::Usage, format!("cannot read {}: {error}", file.display())))?;
+        let open =
+            open.map_err(|error| stop(Exit::Usage, format!("cannot read {}: {error}", file.display())))?;
         Box::new(std::io::BufReader::new(open))
     };
     for (number, line) in input.lines().enumerate() {
@@ -89,14 +90,22 @@ fn read_file(file: &PathBuf, evidence: &mut Evidence, report: &mut Report) -> an
             continue;
         }
         let view: EventView = serde_json::from_str(&line).map_err(|error| {
-            stop(Exit::Usage, format!("{}:{}: not an event of an export: {error}", file.display(), number + 1))
+            stop(
+                Exit::Usage,
+                format!("{}:{}: not an event of an export: {error}", file.display(), number + 1),
+            )
         })?;
         take(view.seq, view.event.get(), evidence, report);
     }
     Ok(())
 }
 
-fn read_store(args: &Args, context: &Context, evidence: &mut Evidence, report: &mut Report) -> anyhow::Result<()> {
+fn read_store(
+    args: &Args,
+    context: &Context,
+    evidence: &mut Evidence,
+    report: &mut Report,
+) -> anyhow::Result<()> {
     let folder = match args.database.shared()? {
         Some(_) => Folder::open_or_create(&context.globals.data)?,
         None => Folder::open(&context.globals.data)?,

@@ -42,7 +42,14 @@ fn proposed() -> Fact {
 }
 
 fn decided(decision: Decision) -> Fact {
-    Fact::Decided { decision, reason: None, message: None, acting: Vec::new(), solo_operator: false, step_up: None }
+    Fact::Decided {
+        decision,
+        reason: None,
+        message: None,
+        acting: Vec::new(),
+        solo_operator: false,
+        step_up: None,
+    }
 }
 
 fn modified(number: u64) -> Fact {
