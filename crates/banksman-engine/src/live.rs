@@ -45,6 +45,13 @@ impl Live {
         }
     }
 
+    /// How many wait for an action.
+    pub(crate) fn waiting(&self) -> usize {
+        let waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);
+        // One of each is the map's own.
+        waiters.values().map(|notify| Arc::strong_count(notify).saturating_sub(1)).sum()
+    }
+
     /// A place to wait for changes of an action. Register before looking, so that no change falls in between.
     pub(crate) fn wait_for(self: &Arc<Self>, id: ActionId) -> Waiter {
         let mut waiters = self.waiters.lock().unwrap_or_else(PoisonError::into_inner);

@@ -9,6 +9,12 @@ use crate::read::visible_to;
 use crate::{Engine, EngineError};
 
 impl Engine {
+    /// How many clients of this node wait for people to decide.
+    #[must_use]
+    pub fn waiting(&self) -> usize {
+        self.live.waiting()
+    }
+
     /// The action as soon as it is no longer pending, or as it stands when `patience` ends.
     ///
     /// # Errors

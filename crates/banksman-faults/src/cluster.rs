@@ -210,7 +210,10 @@ fn spawn(
     let mut postgres = as_user(user, &programs.join("postgres"));
     postgres.arg("-D").arg(data).arg("-k").arg(folder);
     let settings: &[&str] = match durability {
-        Durability::Forgetful => &["fsync=off", "shared_buffers=64MB"],
+        // Tests ask how much each statement reads.
+        Durability::Forgetful => {
+            &["fsync=off", "shared_buffers=64MB", "shared_preload_libraries=pg_stat_statements"]
+        }
         Durability::Durable => &["fsync=on", "synchronous_commit=on", "shared_buffers=256MB"],
     };
     for setting in [&["listen_addresses=", "max_connections=400"], settings].concat() {

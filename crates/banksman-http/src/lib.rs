@@ -23,4 +23,4 @@ pub use app::{App, AppConfig, Hosts};
 pub use openapi::document;
 pub use problem::{CODES, Code};
 pub use router::{RouteInfo, route_table};
-pub use server::serve;
+pub use server::{listen, serve};

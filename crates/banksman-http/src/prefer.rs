@@ -3,22 +3,41 @@
 use std::time::Duration;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderName;
 use axum::http::request::Parts;
+use axum::response::{IntoResponse as _, Response};
 
 use crate::App;
 use crate::problem::{Code, ProblemError};
+use crate::server::Seat;
+
+/// The header.
+pub(crate) const PREFER: HeaderName = HeaderName::from_static("prefer");
 
 /// Longer than this no request is held open; ask again.
 const LONGEST: u64 = 600;
 
 /// How long the client is willing to wait, if it said.
-#[derive(Clone, Copy)]
-pub(crate) struct Patience(pub(crate) Option<Duration>);
+pub(crate) struct Patience {
+    pub(crate) said: Option<Duration>,
+    seat: Option<Seat>,
+}
 
 impl Patience {
     /// How long to wait for people: not at all, unless the client said so.
-    pub(crate) fn for_people(self) -> Duration {
-        self.0.unwrap_or_default()
+    pub(crate) fn for_people(&self) -> Duration {
+        self.said.unwrap_or_default()
+    }
+
+    /// Waits for an answer, apart from the connection if that is possible.
+    pub(crate) async fn wait(
+        self,
+        answer: impl Future<Output = Result<Response, ProblemError>> + Send + 'static,
+    ) -> Result<Response, ProblemError> {
+        match self.seat {
+            Some(seat) => Ok(seat.wait(async { answer.await.into_response() }).await),
+            None => answer.await,
+        }
     }
 }
 
@@ -26,7 +45,8 @@ impl FromRequestParts<App> for Patience {
     type Rejection = ProblemError;
 
     async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Self::Rejection> {
-        for value in parts.headers.get_all("prefer") {
+        let seat = parts.extensions.remove();
+        for value in parts.headers.get_all(PREFER) {
             let Ok(text) = value.to_str() else { continue };
             for preference in text.split([',', ';']) {
                 let Some((name, seconds)) = preference.split_once('=') else { continue };
@@ -37,10 +57,10 @@ impl FromRequestParts<App> for Patience {
                             "Prefer: wait takes a whole number of seconds",
                         )
                     })?;
-                    return Ok(Self(Some(Duration::from_secs(seconds.min(LONGEST)))));
+                    return Ok(Self { said: Some(Duration::from_secs(seconds.min(LONGEST))), seat });
                 }
             }
         }
-        Ok(Self(None))
+        Ok(Self { said: None, seat: None })
     }
 }

@@ -32,14 +32,16 @@ pub(crate) async fn propose(
 ) -> Answer {
     let began = Instant::now();
     let mut request = ProposeRequest::from_json(body, idempotency_key(&headers)?)?;
-    request.patience = patience.0;
-    let Proposed { mut case, joined } = app.engine.propose(&agent, request).await?;
+    request.patience = patience.said;
+    let Proposed { case, joined } = app.engine.propose(&agent, request).await?;
     // Waiting for room was waiting too.
-    let patience = patience.for_people().saturating_sub(began.elapsed());
-    if case.status() == Status::Pending && !patience.is_zero() {
-        case = wait(&app, &agent, case.id, patience).await?;
+    let left = patience.for_people().saturating_sub(began.elapsed());
+    if case.status() != Status::Pending || left.is_zero() {
+        return answer(&app, &case, joined);
     }
-    answer(&app, &case, joined)
+    let id = case.id;
+    drop(case);
+    patience.wait(async move { answer(&app, &*wait(&app, &agent, id, left).await?, joined) }).await
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ProblemError> {
@@ -114,13 +116,15 @@ pub(crate) async fn show(
     patience: Patience,
     IdPath(id): IdPath<ActionId>,
 ) -> Answer {
-    let patience = patience.for_people();
-    let case = if patience.is_zero() {
-        app.engine.action(&caller, id).await?
-    } else {
-        wait(&app, &caller, id, patience).await?
-    };
-    ok(&ActionView::seen_by(&caller, &case))
+    let case = app.engine.action(&caller, id).await?;
+    let left = patience.for_people();
+    if case.status() != Status::Pending || left.is_zero() {
+        return ok(&ActionView::seen_by(&caller, &case));
+    }
+    drop(case);
+    patience
+        .wait(async move { ok(&ActionView::seen_by(&caller, &*wait(&app, &caller, id, left).await?)) })
+        .await
 }
 
 pub(crate) async fn list(

@@ -21,6 +21,12 @@ pub(crate) async fn metrics(State(app): State<App>, PersonCaller(_): PersonCalle
     let mut page = Page::default();
     page.gauge("banksman_info", "This program.", &[("version", env!("CARGO_PKG_VERSION"))], 1);
     page.gauge("banksman_actions_pending", "Actions that wait for people.", &[], pending);
+    page.gauge(
+        "banksman_clients_waiting",
+        "Requests at this node that wait for people.",
+        &[],
+        app.engine.waiting(),
+    );
     page.gauge("banksman_audit_events", "Events in the audit log.", &[], events);
     page.gauge("banksman_freezes", "Freezes in force.", &[], house.freezes.len());
     page.gauge("banksman_grants", "Grants that were given and not revoked.", &[], house.grants.len());

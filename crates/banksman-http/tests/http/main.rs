@@ -30,3 +30,4 @@ mod errors;
 mod meta;
 mod openapi;
 mod v1;
+mod waiting;

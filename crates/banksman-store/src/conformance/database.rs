@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tokio_postgres::{Config, NoTls};
+use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
 
 /// Where the server is, and who its superuser is.
 const VARIABLE: &str = "BANKSMAN_TEST_POSTGRES";
@@ -43,11 +43,26 @@ impl Database {
     /// # Errors
     /// If the server refuses it.
     pub fn execute(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
-        run(&self.url(), sql)
+        run(&self.url(), sql).map(drop)
+    }
+
+    /// How many pages all statements in it have read so far. It takes a server with `pg_stat_statements`.
+    ///
+    /// # Panics
+    /// If the server refuses to say.
+    #[must_use]
+    pub fn pages_read(&self) -> u64 {
+        self.on_server("CREATE EXTENSION IF NOT EXISTS pg_stat_statements").unwrap();
+        let sum = format!(
+            "SELECT coalesce(sum(shared_blks_hit + shared_blks_read), 0)
+             FROM pg_stat_statements JOIN pg_database ON oid = dbid WHERE datname = '{}'",
+            self.name
+        );
+        self.on_server(&sum).unwrap().unwrap().parse().unwrap()
     }
 
     /// Runs a statement of those that concern databases as a whole.
-    fn on_server(&self, sql: &str) -> Result<(), tokio_postgres::Error> {
+    fn on_server(&self, sql: &str) -> Result<Option<String>, tokio_postgres::Error> {
         run(&self.server, sql)
     }
 
@@ -85,15 +100,21 @@ impl Drop for Database {
     }
 }
 
-/// On a thread of its own, because tests call this with and without a runtime around them.
-fn run(url: &str, sql: &str) -> Result<(), tokio_postgres::Error> {
+/// Answers with the first column of the first row, if there is any. On a thread of its own, because tests call this with
+/// and without a runtime around them.
+fn run(url: &str, sql: &str) -> Result<Option<String>, tokio_postgres::Error> {
     let work = || {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
             let config: Config = url.parse()?;
             let (client, connection) = config.connect(NoTls).await?;
             tokio::spawn(connection);
-            client.batch_execute(sql).await
+            let answers = client.simple_query(sql).await?;
+            let mut rows = answers.iter().filter_map(|answer| match answer {
+                SimpleQueryMessage::Row(row) => row.get(0).map(String::from),
+                _ => None,
+            });
+            Ok(rows.next())
         })
     };
     std::thread::scope(|scope| scope.spawn(work).join().unwrap())

@@ -136,10 +136,7 @@ impl Store for PostgresStore {
     }
 
     async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError> {
-        let sql = format!(
-            "SELECT {CASE_COLUMNS} FROM actions a JOIN submissions s ON s.action = a.id AND s.version = a.version
-             WHERE a.id = $1"
-        );
+        let sql = format!("SELECT {CASE_COLUMNS} FROM actions a WHERE a.id = $1");
         let found = self.readers.query(&sql, &[&id.to_bytes().as_slice()]).await?;
         found.first().map(rows::case).transpose()
     }

@@ -14,7 +14,6 @@ use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_mcp::{Config, Gateway};
 use banksman_oidc::Provider;
 use serde::Serialize;
-use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 
@@ -110,8 +109,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let mcp = read_mcp(args.mcp.as_deref(), &folder)?;
     let identity = read_identity(args.identity.as_deref(), &folder)?;
     // Before anything is stored: a start that ends here must not pass for the first one.
-    let listener = TcpListener::bind(args.listen)
-        .await
+    let listener = banksman_http::listen(args.listen)
         .with_context(|| format!("cannot listen on {}: is another server running there?", args.listen))?;
     let address = listener.local_addr()?;
     // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
