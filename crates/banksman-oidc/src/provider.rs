@@ -186,6 +186,12 @@ impl Provider {
         begun: &Begun,
         code: &str,
     ) -> Result<TokenAnswer, ProviderError> {
+        let form = self.token_request(begun, code);
+        let answer = self.transport.post_form(&metadata.token_endpoint, form).await;
+        answer.map_err(ProviderError::NotBelieved)
+    }
+
+    fn token_request(&self, begun: &Begun, code: &str) -> String {
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
@@ -195,8 +201,7 @@ impl Provider {
         if let Some(secret) = &self.config.client_secret {
             form.append_pair("client_secret", secret);
         }
-        let answer = self.transport.post_form(&metadata.token_endpoint, form.finish()).await;
-        answer.map_err(ProviderError::NotBelieved)
+        form.finish()
     }
 
     async fn metadata(&self, now: Timestamp) -> Result<Metadata, ProviderError> {

@@ -35,3 +35,4 @@ mod store_copy;
 mod token;
 mod torture;
 mod triage;
+mod user;
