@@ -81,6 +81,11 @@ pub(super) fn api() -> Vec<Route> {
     ]
 }
 
+/// A page or a form for administrators.
+fn admins(route: Route) -> Route {
+    Route { operation: route.operation.fails(&[Code::NotYours]), ..route }
+}
+
 /// A form for those who are at the door.
 fn door(id: &'static str, summary: &'static str) -> Operation {
     Operation::new(id, summary)
@@ -204,21 +209,26 @@ pub(super) fn pages() -> Vec<Route> {
             "signOutEverywhere",
             "Sign out every browser",
         ),
-        page("/people", pages::show, "peoplePage", "Everyone, for administrators"),
-        form("/people", pages::add, "addPersonFromPage", "Add someone and invite them"),
-        form("/people/{id}/invite", pages::invite, "inviteFromPage", "Another invitation"),
-        form(
+        admins(page("/people", pages::show, "peoplePage", "Everyone, for administrators")),
+        admins(form("/people", pages::add, "addPersonFromPage", "Add someone and invite them")),
+        admins(form("/people/{id}/invite", pages::invite, "inviteFromPage", "Another invitation")),
+        admins(form(
             "/people/{id}/reset",
             pages::reset,
             "resetFromPage",
             "Take every way to sign in, and invite anew",
-        ),
-        form("/people/{id}/rights", pages::change_rights, "changeRightsFromPage", "Change what someone may"),
-        form(
+        )),
+        admins(form(
+            "/people/{id}/rights",
+            pages::change_rights,
+            "changeRightsFromPage",
+            "Change what someone may",
+        )),
+        admins(form(
             "/people/{id}/standing",
             pages::change_standing,
             "changeStandingFromPage",
             "Lock, unlock or remove",
-        ),
+        )),
     ]
 }

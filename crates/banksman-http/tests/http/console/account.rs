@@ -158,13 +158,11 @@ async fn whoever_guesses_has_to_wait_and_nobody_is_locked_out_for_ever() {
     for _ in 0..5 {
         assert!(is_out(&ann.signs_in("a guess at a password", "123456").await));
     }
-    let code = ann.code();
-    // The clock was just set forward, beyond the first short wait; guess until it is long.
+    // Beyond the first short wait; guess until it is long.
     for _ in 0..9 {
         server.jump(Duration::from_secs(900));
         assert!(is_out(&ann.signs_in("a guess at a password", "123456").await));
     }
-    drop(code);
     assert!(is_out(&ann.signs_in(PASSWORD, &ann.code()).await), "right, and too early");
     // Passkeys, links and open browsers are not held back.
     assert_eq!(ann.browser.page(&server).await.status, 200);
@@ -202,12 +200,13 @@ async fn an_answer_does_not_tell_whether_there_is_such_a_person() {
     let ann = Ann::joins(&server).await;
     server.person(PrincipalKind::Reviewer, "without-password", &[]).await;
     let names = ["ann-marie", "nobody", "without-password"];
-    let mut took = [Duration::ZERO; 3];
-    for _ in 0..3 {
+    // The shortest of a few: whatever else the machine does only adds to it.
+    let mut took = [Duration::MAX; 3];
+    for _ in 0..4 {
         for (name, took) in names.iter().zip(&mut took) {
             let begin = Instant::now();
             let answer = sign_in(&server, name, "a guess at a password", "123456").await;
-            *took += begin.elapsed();
+            *took = begin.elapsed().min(*took);
             assert!(is_out(&answer));
             let words = answer.text();
             let alert = words.split("role=\"alert\"").nth(1).unwrap().split("</p>").next().unwrap();
@@ -216,7 +215,7 @@ async fn an_answer_does_not_tell_whether_there_is_such_a_person() {
         server.jump(Duration::from_secs(900));
     }
     drop(ann);
-    // Hashing takes most of the time, and all of them hash. The bound is wide: the machine is busy.
+    // Hashing takes most of the time, and all of them hash.
     let (shortest, longest) = (took.iter().min().unwrap(), took.iter().max().unwrap());
     assert!(*longest < *shortest * 3, "{took:?}");
 }
