@@ -106,7 +106,7 @@ pub fn recovery_codes(codes: &[String]) -> String {
             h1 { "Your recovery codes" }
             p { "Each signs you in once, with your password, when you do not have your authenticator app. Keep them where you keep your keys; they are shown only now." }
             ul.codes { @for code in codes { li { code { (code) } } } }
-            p { a.button.approve href="/" { "I have written them down" } }
+            p { a.button.strong href="/" { "I have written them down" } }
         },
     )
 }

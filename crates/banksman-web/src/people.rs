@@ -35,7 +35,7 @@ impl PeoplePage<'_> {
                         p { code.secret data-link { (link) } }
                     }
                 }
-                table.records {
+                table.list {
                     thead { tr { th { "Name" } th { "May" } th { "Signs in with" } th { "Standing" } th { span.away { "Change" } } } }
                     tbody { @for person in self.people { (row(person, frame.viewer.name, &csrf)) } }
                 }
