@@ -116,3 +116,14 @@ async fn over_tls_the_cookie_belongs_to_this_very_host() {
     let weaker = value.replace("__Host-", "");
     server.send(Request::get("/audit").header("Cookie", weaker)).await.problem(401, "unauthenticated");
 }
+
+#[tokio::test]
+async fn a_page_of_elsewhere_signs_nobody_in_as_someone_else() {
+    let server = Server::start().await;
+    let code = server.sign_in_code("mallory").await;
+    for path in ["/sign-in", "/sign-in/password", "/sign-in/passkey", "/join/password", "/join/passkey"] {
+        let form = Request::form(path, &[("code", &code)]).header("Origin", "http://evil.example");
+        server.send(form).await.problem(403, "origin_not_allowed");
+    }
+    assert_eq!(server.send(Request::form("/sign-in", &[("code", &code)])).await.status, 303, "still unused");
+}
