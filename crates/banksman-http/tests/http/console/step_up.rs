@@ -147,7 +147,7 @@ async fn without_a_touch_everyone_is_told_where_to_go() {
     let decisions = json!({"digest": batch["digest"], "decisions": [{"id": batch["items"][0]["id"], "decision": "approve"}]});
     let path = format!("/v1/batches/{}/decision", id(&batch));
     let answer = server.send(crate::client::Request::post(path, &decisions).by(&server.ann)).await.ok(200);
-    assert_eq!(answer["items"][0]["code"], "step_up_required", "{answer}");
+    assert_eq!(answer["results"][0]["code"], "step_up_required", "{answer}");
     assert_eq!(status(&server, &action).await, "pending");
 }
 
