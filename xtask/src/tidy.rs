@@ -36,8 +36,13 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-store", &["banksman-core", "banksman-wal"]),
     ("banksman-outward", &[]),
     ("banksman-notify", &["banksman-core", "banksman-outward"]),
-    ("banksman-engine", &["banksman-core", "banksman-notify", "banksman-policy", "banksman-store"]),
+    ("banksman-identity", &["banksman-core"]),
+    (
+        "banksman-engine",
+        &["banksman-core", "banksman-identity", "banksman-notify", "banksman-policy", "banksman-store"],
+    ),
     ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
+    ("banksman-oidc", &["banksman-core", "banksman-identity", "banksman-policy"]),
     (
         "banksman-outbox",
         &[
@@ -55,10 +60,12 @@ const ARROWS: &[(&str, &[&str])] = &[
         "banksman-http",
         &[
             "banksman-core",
+            "banksman-identity",
             "banksman-notify",
             "banksman-store",
             "banksman-engine",
             "banksman-mcp",
+            "banksman-oidc",
             "banksman-outbox",
             "banksman-web",
         ],
@@ -70,12 +77,14 @@ const ARROWS: &[(&str, &[&str])] = &[
         "banksman",
         &[
             "banksman-core",
+            "banksman-identity",
             "banksman-policy",
             "banksman-risk",
             "banksman-store",
             "banksman-engine",
             "banksman-mcp",
             "banksman-notify",
+            "banksman-oidc",
             "banksman-outbox",
             "banksman-http",
             "banksman-client",
@@ -86,8 +95,14 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] =
-    &["banksman-core", "banksman-risk", "banksman-policy", "banksman-review", "banksman-web"];
+const PURE: &[&str] = &[
+    "banksman-core",
+    "banksman-identity",
+    "banksman-risk",
+    "banksman-policy",
+    "banksman-review",
+    "banksman-web",
+];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

@@ -6,9 +6,9 @@
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
-    Acting, ActionId, Actor, Assessment, BatchId, Case, Decision, Delegation, DelegationId, DeliveryStatus,
-    Digest, EscalationStep, Freeze, FreezeId, Grant, GrantId, JobStatus, Mode, PrincipalKind, Purpose, Risk,
-    Status, Tier, Timestamp, TokenId, Verdict,
+    Acting, ActionId, Actor, Assertion, Assessment, BatchId, Case, Decision, Delegation, DelegationId,
+    DeliveryStatus, Digest, EscalationStep, Freeze, FreezeId, Grant, GrantId, JobStatus, Mode, PersonChange,
+    PrincipalKind, Purpose, Risk, Status, Tier, Timestamp, TokenId, Verdict,
 };
 
 /// The version of the format that this code writes.
@@ -101,6 +101,8 @@ pub enum Fact {
         acting: Vec<Acting>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         solo_operator: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step_up: Option<Assertion>,
     },
     Modified {
         from: Digest,
@@ -112,6 +114,8 @@ pub enum Fact {
         acting: Vec<Acting>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         solo_operator: bool,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        step_up: Option<Assertion>,
     },
     Escalated {
         number: u32,
@@ -220,6 +224,10 @@ pub enum Fact {
         about: ActionId,
         job: i64,
     },
+    Person {
+        person: String,
+        change: PersonChange,
+    },
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
@@ -260,6 +268,7 @@ impl Fact {
             Self::Resumed { .. } => "resumed",
             Self::JobRetried { .. } => "job_retried",
             Self::JobDropped { .. } => "job_dropped",
+            Self::Person { .. } => "person",
         }
     }
 
@@ -294,7 +303,8 @@ impl Fact {
             | Self::NotificationRetried { .. }
             | Self::Resumed { .. }
             | Self::JobRetried { .. }
-            | Self::JobDropped { .. } => None,
+            | Self::JobDropped { .. }
+            | Self::Person { .. } => None,
         }
     }
 }
@@ -371,7 +381,8 @@ impl Event {
             | Fact::NotificationRetried { .. }
             | Fact::Resumed { .. }
             | Fact::JobRetried { .. }
-            | Fact::JobDropped { .. } => false,
+            | Fact::JobDropped { .. }
+            | Fact::Person { .. } => false,
         }
     }
 }

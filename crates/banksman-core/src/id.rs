@@ -117,6 +117,11 @@ define_id!(
     TokenId,
     "tok_"
 );
+define_id!(
+    /// Names a person.
+    PersonId,
+    "usr_"
+);
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,7 @@
 
 mod id;
 mod level;
+mod person;
 mod principal;
 mod time;
 mod wildcard;
@@ -31,6 +32,7 @@ pub mod meter;
 mod case;
 mod lifecycle;
 mod refusal;
+mod step_up;
 
 mod batch;
 mod post;
@@ -50,16 +52,18 @@ pub use digest::{Digest, InvalidDigestError, action_digest, forwarded_digest};
 pub use escalation::{ChainProgress, Escalation, EscalationStep, combine_chains};
 pub use freeze::{Freeze, FreezeScope};
 pub use grant::{ArgPatterns, Grant, GrantMatch, GrantReach, Remember, RememberLimits, RememberScope};
-pub use id::{ActionId, BatchId, DelegationId, FreezeId, GrantId, InvalidIdError, TokenId};
+pub use id::{ActionId, BatchId, DelegationId, FreezeId, GrantId, InvalidIdError, PersonId, TokenId};
 pub use level::{Risk, Tier, UnknownNameError};
 pub use lifecycle::{
     Ballot, ClaimRequest, Command, Edit, Effect, Moment, Notice, Opening, Outcome, Transition, open, step,
 };
 pub use mode::{IllegalModeChangeError, Mode};
+pub use person::{Factor, PasskeyFact, PersonChange, SignInMethod, Standing};
 pub use post::{DeliveryStatus, JobStatus, Purpose};
 pub use principal::{Actor, Principal, PrincipalKind};
 pub use quorum::Quorum;
 pub use refusal::Refusal;
+pub use step_up::{Assertion, Signed, StepUp};
 pub use time::{InvalidTimeError, Timestamp};
 pub use verdict::Verdict;
 pub use wildcard::{fits_wildcard, wildcard_covers};

@@ -22,6 +22,15 @@ pub enum Refusal {
     MissingRole { needed: Vec<String> },
     #[error("a decision on this action needs a reason")]
     ReasonRequired,
+    #[error(
+        "policy asks for the touch of a passkey: decide on this action's page in the console, signed in, with a passkey set \
+         up under your account"
+    )]
+    StepUpRequired,
+    #[error(
+        "the passkey signed something else than this decision on this version; look again and decide anew"
+    )]
+    StepUpMismatch,
     #[error("to respond, give a message for the agent")]
     MessageRequired,
     #[error("this approval cannot be remembered: {why}")]
@@ -61,6 +70,8 @@ impl Refusal {
             Self::SelfApproval => "self_approval",
             Self::MissingRole { .. } => "missing_role",
             Self::ReasonRequired => "reason_required",
+            Self::StepUpRequired => "step_up_required",
+            Self::StepUpMismatch => "step_up_mismatch",
             Self::MessageRequired => "message_required",
             Self::RememberNotAllowed { .. } => "remember_not_allowed",
             Self::ModificationBlocked { .. } => "modification_blocked",

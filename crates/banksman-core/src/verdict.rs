@@ -30,6 +30,9 @@ pub struct Verdict {
     /// Whether a decision needs a reason.
     #[serde(default)]
     pub require_reason: bool,
+    /// Whether an approval needs the touch of a passkey.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub require_passkey: bool,
     /// Whether an approval may be remembered as a grant.
     #[serde(default)]
     pub allow_remember: bool,
@@ -70,6 +73,7 @@ impl Verdict {
             claim_within_seconds: 900,
             lease_seconds: 600,
             require_reason: false,
+            require_passkey: false,
             allow_remember: false,
             remember_limits: RememberLimits::default(),
             escalation: Vec::new(),
@@ -101,6 +105,7 @@ impl Verdict {
             claim_within_seconds: self.claim_within_seconds.min(floor.claim_within_seconds),
             lease_seconds: self.lease_seconds.min(floor.lease_seconds),
             require_reason: self.require_reason || floor.require_reason,
+            require_passkey: self.require_passkey || floor.require_passkey,
             allow_remember: self.allow_remember && floor.allow_remember,
             remember_limits: self.remember_limits.within(&floor.remember_limits),
             escalation: combine_chains(&[

@@ -164,7 +164,7 @@ impl Engine {
         request: DecisionRequest,
     ) -> Result<Reply, EngineError> {
         let decision = request.decision;
-        match self.decide_via(Some(&desk.channel), person, about.action, request).await {
+        match self.decide_via(Some(&desk.channel), person, about.action, request, None).await {
             Ok(case) => Ok(words::decided(&desk.card(&case), decision)),
             Err(EngineError::Refused { refusal, .. }) => {
                 let case = self.recall(about.action).await?;

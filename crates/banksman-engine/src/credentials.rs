@@ -6,12 +6,13 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use banksman_core::audit::{Event, Fact};
-use banksman_core::{Actor, Digest, Principal, PrincipalKind, Timestamp, TokenId};
+use banksman_core::{Actor, Digest, Principal, PrincipalKind, Standing, Timestamp, TokenId};
 use banksman_store::{Commit, CommitError, Conflict, ControlChange, Credential};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::advance::TRIES;
+use crate::people::SESSION_PREFIX;
 use crate::{Engine, EngineError, ids};
 
 /// For how long a credential is believed without asking the store again. This delay concerns reading only: whatever
@@ -74,11 +75,13 @@ impl std::fmt::Debug for IssuedToken {
     }
 }
 
+/// What people, agents and roles may be called.
+pub(crate) fn is_name(text: &str) -> bool {
+    !text.trim().is_empty() && text.chars().count() <= 128 && !text.chars().any(char::is_control)
+}
+
 impl NewToken {
     fn validated(self) -> Result<Self, EngineError> {
-        let is_name = |text: &str| {
-            !text.trim().is_empty() && text.chars().count() <= 128 && !text.chars().any(char::is_control)
-        };
         if !is_name(&self.name) {
             return Err(EngineError::Invalid(
                 "a name has 1 to 128 characters and no control characters".into(),
@@ -109,11 +112,29 @@ impl NewToken {
 }
 
 impl Engine {
-    /// Who shows this secret.
+    /// Who shows this token. A session is no token: what a browser keeps opens no API.
     ///
     /// # Errors
     /// [`EngineError::Unauthenticated`] if nobody, or nobody any more.
     pub async fn authenticate(&self, secret: &str) -> Result<Arc<Principal>, EngineError> {
+        if secret.starts_with(SESSION_PREFIX) {
+            return Err(EngineError::Unauthenticated);
+        }
+        self.recognise(secret).await
+    }
+
+    /// Who shows this session. A token is no session: it cannot be put into a browser.
+    ///
+    /// # Errors
+    /// [`EngineError::Unauthenticated`] if nobody, or nobody any more.
+    pub async fn authenticate_session(&self, secret: &str) -> Result<Arc<Principal>, EngineError> {
+        if !secret.starts_with(SESSION_PREFIX) {
+            return Err(EngineError::Unauthenticated);
+        }
+        self.recognise(secret).await
+    }
+
+    async fn recognise(&self, secret: &str) -> Result<Arc<Principal>, EngineError> {
         let hash = Digest::of(secret.as_bytes());
         let now = self.clock.now();
         if let Some(principal) = self.credentials.recent(&hash, now) {
@@ -272,6 +293,13 @@ impl Engine {
                 roles.entry(credential.name).or_default().push(held);
             }
         }
+        // People have their roles also while no browser of theirs is signed in.
+        for person in
+            self.store.people().await?.into_iter().filter(|person| person.standing == Standing::Active)
+        {
+            let held = HeldRoles { roles: person.roles, until: None };
+            roles.entry(person.name).or_default().push(held);
+        }
         let valid = ends.contains_key(&principal.token);
         self.credentials.forget_all();
         self.credentials.live.rcu(|known| {
@@ -307,6 +335,7 @@ fn mint(
         created_at: now,
         expires_at: new.lifetime.map(|lifetime| now.after(lifetime)),
         revoked_at: None,
+        session: None,
     };
     let fact = Fact::TokenIssued { token: id, kind: new.kind, name: new.name, roles: new.roles };
     let event = Event::general(now, by, fact);
@@ -360,7 +389,7 @@ impl KnownCredentials {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).remove(hash);
     }
 
-    fn forget_all(&self) {
+    pub(crate) fn forget_all(&self) {
         self.known.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 }

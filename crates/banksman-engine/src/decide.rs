@@ -5,7 +5,7 @@ use std::sync::Arc;
 use banksman_core::audit::{Event, Fact};
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{
-    ActionId, Actor, Ballot, Case, Command, Decision, Effect, Principal, Remember, Status, step,
+    ActionId, Actor, Ballot, Case, Command, Decision, Effect, Principal, Remember, Status, StepUp, step,
 };
 use banksman_store::ControlChange;
 
@@ -24,16 +24,17 @@ impl Engine {
         id: ActionId,
         request: DecisionRequest,
     ) -> Result<Arc<Case>, EngineError> {
-        self.decide_via(None, reviewer, id, request).await
+        self.decide_via(None, reviewer, id, request, None).await
     }
 
-    /// The same, by a channel that the audit log names.
+    /// The same, by a channel that the audit log names, and with what a passkey signed.
     pub(crate) async fn decide_via(
         &self,
         channel: Option<&str>,
         reviewer: &Principal,
         id: ActionId,
         request: DecisionRequest,
+        step_up: Option<StepUp>,
     ) -> Result<Arc<Case>, EngineError> {
         let DecisionRequest { decision, version, digest, reason, args, message, remember } = request;
         if args.is_some() && decision != Decision::Modify {
@@ -51,6 +52,7 @@ impl Engine {
             reason,
             message,
             remember: remember.is_some(),
+            step_up,
         };
         if decision == Decision::Modify {
             return self.edit(channel, reviewer, id, &ballot, args.as_ref()).await;

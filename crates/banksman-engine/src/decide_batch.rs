@@ -59,6 +59,7 @@ impl Engine {
                 reason: item.reason,
                 message: item.message,
                 remember: false,
+                step_up: None,
             };
             ballots.push((item.id, ballot));
         }

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::meter::{Charge, Reading};
 use banksman_core::redact::restored;
-use banksman_core::{Action, ActionId, Ballot, Case, Command, Edit, Principal, Submission, step};
+use banksman_core::{
+    Action, ActionId, Ballot, Case, Command, Digest, Edit, Principal, Refusal, Submission, step,
+};
 
 use crate::advance::{House, Plan, Scene, TRIES};
 use crate::consider::{Surroundings, Tab};
@@ -82,6 +84,13 @@ impl Engine {
     }
 }
 
+/// The digest of what would run after an edit.
+pub(crate) fn edited_digest(case: &Case, args: Option<&CanonicalJson>) -> Result<Digest, EngineError> {
+    let current = &case.submission;
+    let args = args.map(|args| restored(args, &current.action.args, &current.verdict.redact));
+    edited(&current.action, args.as_ref()).map(|action| action.digest())
+}
+
 /// The action with other arguments, if they can be its arguments.
 fn edited(action: &Action, args: Option<&CanonicalJson>) -> Result<Action, EngineError> {
     let args = args.ok_or_else(|| EngineError::InvalidArgs("to modify, give args".into()))?;
@@ -112,8 +121,12 @@ fn plan(
         let edit = Edit { ballot: ballot.clone(), submission: Arc::clone(submission) };
         step(scene.case, Command::Edit(edit), &scene.moment()).map_err(|refusal| scene.refuse(refusal))
     };
-    // A stale or late edit is refused as such before anything is said about its arguments.
-    edit(&scene.case.submission)?;
+    // A stale or late edit is refused as such before anything is said about its arguments. What a passkey signed is the
+    // edited version, so that is not asked yet.
+    match edit(&scene.case.submission) {
+        Ok(_) | Err(EngineError::Refused { refusal: Refusal::StepUpMismatch, .. }) => {}
+        Err(refused) => return Err(refused),
+    }
     let draft = match draft {
         Ok(draft) if draft.epoch == scene.control.epoch => draft,
         Ok(_) => return Err(EngineError::Overtaken),

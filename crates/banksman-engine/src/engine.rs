@@ -13,6 +13,7 @@ use crate::dispatcher::Dispatcher;
 use crate::in_force::PolicyInForce;
 use crate::live::Live;
 use crate::memory::Memory;
+use crate::people::IdentityDesk;
 use crate::regression::Failures;
 use crate::resume::ResumeTarget;
 use crate::statistics::Counting;
@@ -42,6 +43,7 @@ pub struct Engine {
     pub(crate) judge: ArcSwap<Box<dyn Judge>>,
     pub(crate) in_force: ArcSwap<PolicyInForce>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) identity: IdentityDesk,
     pub(crate) signer: Signer,
     pub(crate) config: EngineConfig,
     pub(crate) control: ArcSwap<Control>,
@@ -77,6 +79,7 @@ impl Engine {
             in_force: ArcSwap::from_pointee(PolicyInForce::first(judge.digest(), clock.now())),
             judge: ArcSwap::from_pointee(judge),
             clock,
+            identity: IdentityDesk::new(&signer),
             signer,
             config,
             control: ArcSwap::from_pointee(control),

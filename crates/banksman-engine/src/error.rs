@@ -53,6 +53,15 @@ pub enum EngineError {
     /// It is for someone else to do.
     #[error("{0}")]
     NotYours(String),
+    /// What was shown proves nothing.
+    #[error("{0}")]
+    NotProved(String),
+    /// It takes someone who signed in just now.
+    #[error("to change how you sign in, sign in again first: this session is older than 15 minutes")]
+    SignInAgain,
+    /// Too many try to sign in at once.
+    #[error("too many are signing in right now; try again in a moment")]
+    TooManyAttempts,
     /// Policy wants to know why.
     #[error("say why: policy asks for a reason")]
     ReasonRequired,

@@ -16,6 +16,7 @@ mod in_force;
 mod policy;
 
 mod credentials;
+mod people;
 
 mod admission;
 mod consider;
@@ -63,8 +64,12 @@ pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
 pub use in_force::{LookedFor, PolicyInForce, PolicyText, RefusedPolicy, RuleText};
+pub use people::{
+    AcceptedInvitation, By, FirstFactor, IssuedLink, NewPassword, NewPerson, PasskeyAnswer, PasskeyQuestion,
+    PasskeyRegistration, PasswordAttempt, SessionInfo, StepUpQuestion, VouchedFor,
+};
 pub use policy::Judge;
-pub use post::Person;
+pub use post::Decider;
 pub use propose::{ProposeRequest, Proposed};
 pub use propose_batch::ProposedBatch;
 pub use resolutions::Resolutions;

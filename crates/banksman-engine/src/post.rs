@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::{ActionId, Actor, Case, DeliveryStatus, JobStatus, Principal, Timestamp};
+use banksman_core::{ActionId, Actor, Case, DeliveryStatus, JobStatus, Principal, Standing, Timestamp};
 use banksman_policy::{Facts, Leg};
 use banksman_store::{
     Commit, CommitError, Conflict, Delivery, DeliveryQuery, Job, JobQuery, LogReading, Post, Run,
@@ -15,8 +15,8 @@ use crate::{Engine, EngineError};
 
 /// Someone who decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Person {
-    /// As their credentials name them.
+pub struct Decider {
+    /// As they sign in, or as their credentials name them.
     pub name: String,
     /// The roles that they have at this moment, lent ones among them.
     pub roles: Vec<String>,
@@ -35,12 +35,18 @@ impl Engine {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn people(&self) -> Result<Vec<Person>, EngineError> {
+    pub async fn deciders(&self) -> Result<Vec<Decider>, EngineError> {
         let now = self.clock.now();
         let mut own: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for credential in self.store.credentials().await? {
             if credential.kind.decides() && credential.is_live(now) {
                 own.entry(credential.name).or_default().extend(credential.roles);
+            }
+        }
+        // People have their roles also while no browser of theirs is signed in.
+        for person in self.store.people().await? {
+            if person.kind.decides() && person.standing == Standing::Active {
+                own.entry(person.name).or_default().extend(person.roles);
             }
         }
         let control = self.house().await?;
@@ -50,7 +56,7 @@ impl Engine {
                 roles.extend(delegation.lends(lent).cloned());
             }
         }
-        Ok(people.into_iter().map(|(name, roles)| Person { name, roles }).collect())
+        Ok(people.into_iter().map(|(name, roles)| Decider { name, roles }).collect())
     }
 
     /// Whom policy wants told of an action, at this moment. `None`: whoever can answer, however they like to be told.

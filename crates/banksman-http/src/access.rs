@@ -103,6 +103,10 @@ caller!(
     PersonCaller, Person
 );
 caller!(
+    /// An administrator calls.
+    AdminCaller, Admin
+);
+caller!(
     /// Someone with any credential calls.
     AnyCaller, Anyone
 );

@@ -6,11 +6,13 @@ use std::sync::{Arc, OnceLock};
 
 use banksman_engine::Engine;
 use banksman_mcp::Gateway;
+use banksman_oidc::Provider;
 use banksman_outbox::Outbox;
 use tokio::sync::watch;
 
 use crate::Hooks;
-use crate::console::SignInCodes;
+use crate::address::PublicAddress;
+use crate::console::limits::Attempts;
 
 /// What every handler can reach. Cheap to clone, because every request does.
 #[derive(Clone)]
@@ -24,7 +26,13 @@ pub struct Shared {
     pub(crate) stopping: watch::Receiver<bool>,
     /// The OpenAPI document, made once.
     pub(crate) openapi: String,
-    pub(crate) codes: SignInCodes,
+    /// Where people reach it.
+    pub(crate) address: PublicAddress,
+    /// Whether the last word about where requests come from is a proxy's.
+    pub(crate) behind_proxy: bool,
+    pub(crate) attempts: Attempts,
+    /// Who else vouches for people.
+    pub(crate) provider: Option<Provider>,
     /// What stands before MCP servers, if any are configured.
     pub(crate) gateway: Option<Arc<Gateway>>,
     /// The channels that people answer on, once they are known.
@@ -41,28 +49,46 @@ impl std::ops::Deref for App {
     }
 }
 
+/// What a server may have besides its engine.
+pub struct AppConfig {
+    /// What stands before MCP servers.
+    pub gateway: Option<Arc<Gateway>>,
+    /// Where people reach it.
+    pub address: PublicAddress,
+    /// Whether requests come through a proxy of ours, which says where they come from.
+    pub behind_proxy: bool,
+    /// Who else vouches for people.
+    pub provider: Option<Provider>,
+}
+
+impl AppConfig {
+    /// At this address, with nothing else.
+    #[must_use]
+    pub fn at(address: PublicAddress) -> Self {
+        Self { gateway: None, address, behind_proxy: false, provider: None }
+    }
+}
+
 impl App {
     /// An application over an engine, for the given hosts.
     #[must_use]
-    pub fn new(engine: Arc<Engine>, hosts: Hosts, stopping: watch::Receiver<bool>) -> Self {
-        Self::with_gateway(engine, hosts, stopping, None)
-    }
-
-    /// The same, with MCP servers behind it.
-    #[must_use]
-    pub fn with_gateway(
+    pub fn new(
         engine: Arc<Engine>,
         hosts: Hosts,
         stopping: watch::Receiver<bool>,
-        gateway: Option<Arc<Gateway>>,
+        config: AppConfig,
     ) -> Self {
-        let openapi = crate::document();
+        let AppConfig { gateway, address, behind_proxy, provider } = config;
+        let (openapi, attempts) = (crate::document(), Attempts::default());
         Self(Arc::new(Shared {
             engine,
             hosts,
             stopping,
             openapi,
-            codes: SignInCodes::default(),
+            address,
+            behind_proxy,
+            attempts,
+            provider,
             gateway,
             hooks: OnceLock::new(),
             outbox: OnceLock::new(),
@@ -88,14 +114,6 @@ impl App {
         if let Some(outbox) = self.outbox() {
             outbox.nudge();
         }
-    }
-
-    /// A code that lets this person sign in with a browser, once.
-    ///
-    /// # Errors
-    /// If the machine has no entropy.
-    pub fn sign_in_code(&self, name: &str) -> std::io::Result<String> {
-        self.codes.issue(name)
     }
 }
 

@@ -4,6 +4,7 @@
 //! the OpenAPI document are made from the same list. Every error becomes a problem document in [`problem`].
 
 mod access;
+mod address;
 mod app;
 mod body;
 mod console;
@@ -18,7 +19,8 @@ mod routes;
 mod server;
 
 pub use access::Access;
-pub use app::{App, Hosts};
+pub use address::PublicAddress;
+pub use app::{App, AppConfig, Hosts};
 pub use hooks::{Hook, Hooks};
 pub use openapi::document;
 pub use problem::{CODES, Code};

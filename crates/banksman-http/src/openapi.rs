@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use axum::http::Method;
 use banksman_core::wire::Problem;
-use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId};
+use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId, PersonId, TokenId};
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, Type};
@@ -294,6 +294,8 @@ fn id_schema(path: &str) -> ObjectBuilder {
         () if named("grants") => GrantId::PREFIX,
         () if named("freezes") => FreezeId::PREFIX,
         () if named("delegations") => DelegationId::PREFIX,
+        () if named("people") => PersonId::PREFIX,
+        () if named("sessions") => TokenId::PREFIX,
         () => ActionId::PREFIX,
     };
     let pattern = format!("^{prefix}[0-7][0-9A-HJKMNP-TV-Z]{{25}}$");

@@ -58,6 +58,10 @@ codes! {
     SelfApproval => "self_approval", FORBIDDEN, "Nobody approves their own";
     MissingRole => "missing_role", FORBIDDEN, "A role is missing";
     NotYours => "not_yours", FORBIDDEN, "It is for someone else to do";
+    StepUpRequired => "step_up_required", FORBIDDEN, "The touch of a passkey is required";
+    StepUpMismatch => "step_up_mismatch", FORBIDDEN, "The passkey signed something else";
+    NotProved => "not_proved", FORBIDDEN, "That proves nothing";
+    SignInAgain => "sign_in_again", FORBIDDEN, "Sign in again first";
     NotAuthorised => "not_authorised", FORBIDDEN, "The action is not authorised";
     OriginNotAllowed => "origin_not_allowed", FORBIDDEN, "The origin is not allowed";
     NotFound => "not_found", NOT_FOUND, "Not found";
@@ -76,6 +80,7 @@ codes! {
     IllegalModeChange => "illegal_mode_change", CONFLICT, "The mode cannot change like that";
     BodyTooLarge => "body_too_large", PAYLOAD_TOO_LARGE, "The body is too large";
     HostNotAllowed => "host_not_allowed", MISDIRECTED_REQUEST, "The host is not allowed";
+    TooManyAttempts => "too_many_attempts", TOO_MANY_REQUESTS, "Too many attempts to sign in";
     TooManyPending => "too_many_pending", TOO_MANY_REQUESTS, "Too many actions are pending";
     Unavailable => "unavailable", SERVICE_UNAVAILABLE, "The store cannot be used now";
     Internal => "internal", INTERNAL_SERVER_ERROR, "Something is broken";
@@ -129,6 +134,8 @@ fn code_of(refusal: &Refusal) -> Code {
         Refusal::SelfApproval => Code::SelfApproval,
         Refusal::MissingRole { .. } => Code::MissingRole,
         Refusal::ReasonRequired => Code::ReasonRequired,
+        Refusal::StepUpRequired => Code::StepUpRequired,
+        Refusal::StepUpMismatch => Code::StepUpMismatch,
         Refusal::MessageRequired => Code::MessageRequired,
         Refusal::RememberNotAllowed { .. } => Code::RememberNotAllowed,
         Refusal::ModificationBlocked { .. } => Code::ModificationBlocked,
@@ -168,6 +175,9 @@ impl From<EngineError> for ProblemError {
             }
             EngineError::MissingRole { .. } => Self::new(Code::MissingRole, detail),
             EngineError::NotYours(_) => Self::new(Code::NotYours, detail),
+            EngineError::NotProved(_) => Self::new(Code::NotProved, detail),
+            EngineError::SignInAgain => Self::new(Code::SignInAgain, detail),
+            EngineError::TooManyAttempts => Self::new(Code::TooManyAttempts, detail),
             EngineError::ReasonRequired => Self::new(Code::ReasonRequired, detail),
             EngineError::IllegalModeChange(_) => Self::new(Code::IllegalModeChange, detail),
             EngineError::Store(error) => {
@@ -207,7 +217,7 @@ impl IntoResponse for ProblemError {
             Code::Unauthenticated => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"banksman\""));
             }
-            Code::TooManyPending => {
+            Code::TooManyPending | Code::TooManyAttempts => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("30"));
             }
             Code::Unavailable => {

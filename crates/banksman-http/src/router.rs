@@ -5,6 +5,7 @@
 mod channels;
 mod console;
 mod gateway;
+mod people;
 mod post;
 
 use axum::Router;
@@ -34,6 +35,7 @@ const DECIDING: &[Code] = &[
     Code::SelfApproval,
     Code::MissingRole,
     Code::ReasonRequired,
+    Code::StepUpRequired,
     Code::Frozen,
 ];
 
@@ -477,6 +479,7 @@ pub(crate) fn routes() -> Vec<Route> {
         ),
     ]
     .into_iter()
+    .chain(people::api())
     .chain(gateway::routes())
     .chain(channels::routes())
     .chain(post::routes())

@@ -5,7 +5,7 @@ mod line;
 mod seat;
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +15,10 @@ use tokio::sync::{mpsc, watch};
 use self::connection::House;
 pub(crate) use self::seat::Seat;
 use crate::App;
+
+/// Who is at the other end of the line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Peer(pub(crate) IpAddr);
 
 /// How many may have connected and not been taken yet. A whole fleet of agents that comes back at once should not have to
 /// knock a second time.
@@ -47,8 +51,8 @@ pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receive
             // If the sender is gone, so is everyone who could want the server.
             _ = stopping.wait_for(|stop| *stop) => break,
         };
-        let socket = match accepted {
-            Ok((socket, _)) => socket,
+        let (socket, peer) = match accepted {
+            Ok((socket, peer)) => (socket, Peer(peer.ip())),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be taken");
                 tokio::time::sleep(AFTER_FAILURE).await;
@@ -61,7 +65,7 @@ pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receive
         }
         let (house, open, stopping) = (Arc::clone(&house), open.clone(), stopping.clone());
         tokio::spawn(async move {
-            house.serve(socket, stopping).await;
+            house.serve(socket, peer, stopping).await;
             drop(open);
         });
     }

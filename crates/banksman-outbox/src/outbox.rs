@@ -141,7 +141,7 @@ pub(crate) fn chance() -> u32 {
 impl NoticeSink for Outbox {
     async fn plan(&self, engine: &Engine, notices: &[StoredNotice]) -> Result<Vec<NewDelivery>, EngineError> {
         LogSink.plan(engine, notices).await?;
-        let people = engine.people().await?;
+        let people = engine.deciders().await?;
         let now = engine.now();
         let mut deliveries = Vec::new();
         for notice in notices {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use banksman_core::{Case, Escalation, Purpose, State, Timestamp};
-use banksman_engine::Person;
+use banksman_engine::Decider;
 use banksman_policy::Leg;
 use banksman_store::{NewDelivery, StoredNotice};
 
@@ -19,7 +19,7 @@ pub struct Situation<'a> {
     /// Who can be reached where.
     pub directory: &'a Directory,
     /// Who decides at this moment.
-    pub people: &'a [Person],
+    pub people: &'a [Decider],
     /// Whom policy wants told. `None`: whoever can answer, however they like it.
     pub legs: Option<&'a [Leg]>,
     /// The time.
@@ -129,12 +129,12 @@ fn asked<'a>(case: &'a Case, situation: &Situation<'a>) -> BTreeSet<Target<'a>> 
 
 /// Those whose word would count: of the roles that are asked for, or anyone; but not the owner of the agent, who may
 /// not approve it, if there are others.
-fn answerers<'a>(case: &'a Case, people: &'a [Person]) -> impl Iterator<Item = &'a str> {
+fn answerers<'a>(case: &'a Case, people: &'a [Decider]) -> impl Iterator<Item = &'a str> {
     let quorum = &case.submission.verdict.quorum;
     let roles = quorum.roles();
     let anyone = usize::try_from(quorum.count()).unwrap_or(usize::MAX) > roles.len();
-    let counts = move |person: &&Person| anyone || person.roles.iter().any(|role| roles.contains(role));
-    let is_owner = |person: &Person| case.owner.as_deref() == Some(person.name.as_str());
+    let counts = move |person: &&Decider| anyone || person.roles.iter().any(|role| roles.contains(role));
+    let is_owner = |person: &Decider| case.owner.as_deref() == Some(person.name.as_str());
     let others = people.iter().filter(counts).any(|person| !is_owner(person));
     people
         .iter()
@@ -143,8 +143,8 @@ fn answerers<'a>(case: &'a Case, people: &'a [Person]) -> impl Iterator<Item = &
         .map(|person| person.name.as_str())
 }
 
-fn holders<'a>(role: &'a str, people: &'a [Person]) -> impl Iterator<Item = &'a str> {
-    let holds = move |person: &&Person| person.roles.iter().any(|held| held == role);
+fn holders<'a>(role: &'a str, people: &'a [Decider]) -> impl Iterator<Item = &'a str> {
+    let holds = move |person: &&Decider| person.roles.iter().any(|held| held == role);
     people.iter().filter(holds).map(|person| person.name.as_str())
 }
 

@@ -102,6 +102,8 @@ struct Expectation {
     timeout_seconds: Option<u64>,
     /// Whether a decision needs a reason.
     require_reason: Option<bool>,
+    /// Whether an approval needs the touch of a passkey.
+    require_passkey: Option<bool>,
     /// Whether an approval may be remembered.
     allow_remember: Option<bool>,
     /// Rules and findings that have to be among those that match.
@@ -196,6 +198,9 @@ impl Expectation {
         }
         if let Some(wanted) = self.require_reason {
             differ("require_reason", wanted.to_string(), verdict.require_reason.to_string());
+        }
+        if let Some(wanted) = self.require_passkey {
+            differ("require_passkey", wanted.to_string(), verdict.require_passkey.to_string());
         }
         if let Some(wanted) = self.allow_remember {
             differ("allow_remember", wanted.to_string(), verdict.allow_remember.to_string());

@@ -72,6 +72,7 @@ pub(crate) struct Effect {
     pub(crate) claim_within: Option<u64>,
     pub(crate) lease: Option<u64>,
     pub(crate) require_reason: bool,
+    pub(crate) require_passkey: bool,
     pub(crate) allow_remember: Option<AllowRemember>,
     pub(crate) message: Option<String>,
     pub(crate) route: Option<String>,
@@ -155,6 +156,11 @@ pub(crate) fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect
     if may_remember && written.tier.is_some_and(|tier| tier != Tier::Approve) {
         return Err(source.error_at(demand, "allow_remember goes only with tier approve"));
     }
+    if may_remember && written.require_passkey {
+        return Err(
+            source.error_at(demand, "a touch cannot be remembered: require_passkey forbids allow_remember")
+        );
+    }
     let says_quorum = written.quorum.is_some() || !written.roles.is_empty() || usual > 1;
     Ok(Effect {
         risk: written.risk,
@@ -166,6 +172,7 @@ pub(crate) fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect
         claim_within: written.claim_within.map(|seconds| seconds.0),
         lease: written.lease.map(|seconds| seconds.0),
         require_reason: written.require_reason,
+        require_passkey: written.require_passkey,
         allow_remember: written.allow_remember.clone(),
         message: written.message.clone(),
         route: written.route.as_ref().map(|route| route.value.clone()),

@@ -200,7 +200,7 @@ fn direction(entry: &str, field: &str, before: Option<&Value>, after: Option<&Va
         "timeout" | "claim_within" | "lease" | "review_above_usd" => {
             ordered(number(after).zip(number(before)).and_then(|(after, before)| after.partial_cmp(&before)))
         }
-        "require_reason" => ordered(Some(yes(before).cmp(&yes(after)))),
+        "require_reason" | "require_passkey" => ordered(Some(yes(before).cmp(&yes(after)))),
         "allow_remember" => match (before.and_then(Value::as_bool), after.and_then(Value::as_bool)) {
             (_, Some(false)) | (Some(true), _) => Effect::Stricter,
             (_, Some(true)) | (Some(false), _) => Effect::Milder,

@@ -300,6 +300,7 @@ impl Draft {
             claim_within: written.claim_within,
             lease: written.lease,
             require_reason: written.require_reason,
+            require_passkey: written.require_passkey,
             allow_remember: written.allow_remember.clone(),
             message: written.message.clone(),
             route: written.route.clone(),

@@ -204,6 +204,9 @@ pub struct Rule {
     /// Whether a decision needs a reason.
     #[serde(default)]
     pub require_reason: bool,
+    /// Whether an approval needs the touch of a passkey.
+    #[serde(default)]
+    pub require_passkey: bool,
     /// Whether, and how far, an approval may be remembered. A single `false` among the rules that match forbids it.
     #[serde(default)]
     pub allow_remember: Option<AllowRemember>,
@@ -245,6 +248,8 @@ pub struct Demand {
     pub lease: Option<Seconds>,
     /// Whether a decision needs a reason.
     pub require_reason: bool,
+    /// Whether an approval needs the touch of a passkey.
+    pub require_passkey: bool,
     /// Whether, and how far, an approval may be remembered.
     pub allow_remember: Option<AllowRemember>,
     /// What reviewers are told.

@@ -226,6 +226,7 @@ impl Policy {
             claim_within_seconds: shortest(|effect| effect.claim_within, self.times.claim_within),
             lease_seconds: shortest(|effect| effect.lease, self.times.lease),
             require_reason: voices.iter().any(|voice| voice.effect.require_reason),
+            require_passkey: voices.iter().any(|voice| voice.effect.require_passkey),
             allow_remember: remember.is_some() && tier == Tier::Approve,
             remember_limits: remember.unwrap_or_default(),
             escalation: if held { combine_chains(&chains) } else { Vec::new() },

@@ -59,7 +59,7 @@ impl Replayed {
         let of = |verdict: &Verdict| {
             let mut roles = verdict.quorum.roles().to_vec();
             roles.sort();
-            let people = (verdict.quorum.count(), roles, verdict.require_reason);
+            let people = (verdict.quorum.count(), roles, verdict.require_reason, verdict.require_passkey);
             (effective(verdict), people)
         };
         of(&self.before) != of(&self.after)

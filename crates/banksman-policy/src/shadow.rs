@@ -56,6 +56,7 @@ fn as_strict(over: &Effect, under: &Effect) -> bool {
         claim_within,
         lease,
         require_reason,
+        require_passkey,
         allow_remember,
         message,
         route,
@@ -73,6 +74,7 @@ fn as_strict(over: &Effect, under: &Effect) -> bool {
         && shorter(over.claim_within, *claim_within)
         && shorter(over.lease, *lease)
         && (over.require_reason || !require_reason)
+        && (over.require_passkey || !require_passkey)
         && (allow_remember.is_none() || over.allow_remember == *allow_remember)
         && (message.is_none() || over.message == *message)
         && (route.is_none() || over.route == *route)

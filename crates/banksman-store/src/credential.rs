@@ -1,6 +1,7 @@
 //! What proves who someone is, without the secret itself.
 
-use banksman_core::{Digest, Principal, PrincipalKind, Timestamp, TokenId};
+use banksman_core::{Digest, Principal, PrincipalKind, SignInMethod, Timestamp, TokenId};
+use serde::{Deserialize, Serialize};
 
 /// A credential as it is stored: the SHA-256 of the secret, never the secret.
 ///
@@ -25,6 +26,17 @@ pub struct Credential {
     pub expires_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
+    /// For a browser that signed in: how.
+    pub session: Option<SessionMark>,
+}
+
+/// How a browser signed in.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionMark {
+    /// In which way.
+    pub method: SignInMethod,
+    /// What the browser says that it is, for its owner to recognise it by.
+    pub browser: String,
 }
 
 impl Credential {

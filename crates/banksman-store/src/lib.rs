@@ -6,6 +6,7 @@
 mod credential;
 mod encode;
 mod health;
+mod person;
 mod port;
 mod post;
 mod query;
@@ -17,7 +18,8 @@ pub mod sqlite;
 #[cfg(feature = "conformance")]
 pub mod conformance;
 
-pub use credential::Credential;
+pub use credential::{Credential, SessionMark};
+pub use person::{Failures, Hidden, Link, LinkPurpose, Passkey, Person, Subject, Totp};
 pub use port::{
     AdvancedCase, BatchRecord, Commit, CommitError, Committed, Conflict, Control, ControlChange,
     IdempotencyKey, News, NewsOf, NoticeRow, PendingLimits, Store, StoreError, StoredEvent, StoredNotice,

@@ -11,7 +11,7 @@ use banksman_core::{
 };
 
 use crate::post::{Delivery, DeliveryQuery, Job, JobQuery, Post};
-use crate::{CaseQuery, Credential, EventQuery, PendingCounts};
+use crate::{CaseQuery, Credential, EventQuery, PendingCounts, Person};
 
 /// Keeps actions, audit events and everything else that must survive.
 ///
@@ -67,6 +67,12 @@ pub trait Store: Send + Sync + 'static {
 
     /// All credentials, oldest first.
     async fn credentials(&self) -> Result<Vec<Credential>, StoreError>;
+
+    /// Everyone, oldest first, also those who were removed.
+    async fn people(&self) -> Result<Vec<Person>, StoreError>;
+
+    /// Whether something that works once was used ([`ControlChange::Spend`]), and would still work otherwise.
+    async fn is_spent(&self, key: Digest) -> Result<bool, StoreError>;
 
     /// A page of the audit log.
     async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError>;
@@ -264,10 +270,19 @@ pub enum ControlChange {
         from: Mode,
         to: Mode,
     },
+    /// A session also clears away those that are over by then; the audit log remembers them.
     AddCredential(Credential),
     RevokeCredential {
         id: TokenId,
         at: Timestamp,
+    },
+    /// Someone as they are now, whether they were there before or not. A name is one person's for ever.
+    PutPerson(Box<Person>),
+    /// Something that works once was used, at a certain time. It is remembered until it would have ended anyway.
+    Spend {
+        key: Digest,
+        at: Timestamp,
+        until: Timestamp,
     },
 }
 

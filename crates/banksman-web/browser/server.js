@@ -20,14 +20,15 @@ tools:
   charge_card: {risk: high, tier: approve, redact: [card]}
   shell: {tier: approve}
   write_file: {risk: medium, tier: approve}
+  launch: {risk: critical, tier: approve, require_passkey: true}
 `;
 
-class Server {
-  static async start() {
+export class Server {
+  static async start(listen = "127.0.0.1:0", ...more) {
     const data = mkdtempSync(join(tmpdir(), "banksman-browser-"));
     const policy = join(data, "policy.yaml");
     writeFileSync(policy, POLICY);
-    const child = spawn(PROGRAM, ["serve", "--json", "--data", join(data, "data"), "--listen", "127.0.0.1:0", "--policy", policy], {
+    const child = spawn(PROGRAM, ["serve", "--json", "--data", join(data, "data"), "--listen", listen, "--policy", policy, ...more], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, USER: "ada" },
     });
@@ -41,7 +42,9 @@ class Server {
       });
       child.on("exit", (code) => reject(new Error(`the server ended with ${code}: ${said}`)));
     });
-    return Object.assign(new Server(), { data, child, url: welcome.url, agent: welcome.first.agent_token, link: welcome.first.sign_in_link });
+    // Where passkeys work: browsers give them to localhost, not to its number.
+    const url = new URL(welcome.first.sign_in_link).origin;
+    return Object.assign(new Server(), { data, child, url, agent: welcome.first.agent_token, link: welcome.first.sign_in_link });
   }
 
   stop() {
@@ -53,6 +56,15 @@ class Server {
     const words = ["token", "new", "--kind", kind, "--name", name, "--data", join(this.data, "data"), "--json"];
     for (const role of roles) words.push("--role", role);
     return JSON.parse(execFileSync(PROGRAM, words)).token;
+  }
+
+  banksman(...words) {
+    return execFileSync(PROGRAM, [...words, "--data", join(this.data, "data"), "--url", this.url]).toString();
+  }
+
+  // Someone new: the link of their invitation.
+  invite(name, ...more) {
+    return JSON.parse(this.banksman("user", "add", name, "--json", ...more)).link;
   }
 
   async call(token, path, body) {

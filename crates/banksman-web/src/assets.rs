@@ -28,6 +28,7 @@ assets! {
     "keys.js": "text/javascript; charset=utf-8",
     "live.js": "text/javascript; charset=utf-8",
     "notify.js": "text/javascript; charset=utf-8",
+    "passkey.js": "text/javascript; charset=utf-8",
     "icon.svg": "image/svg+xml",
 }
 

@@ -211,5 +211,6 @@ fn fact(fact: &Fact) -> Markup {
         },
         Fact::JobRetried { about, .. } => html! { "the agent's side to be called again about " (about) },
         Fact::JobDropped { about, .. } => html! { "the agent's side not to be called about " (about) },
+        Fact::Person { person, change } => html! { (Foreign(person)) " " (Foreign(&change.words())) },
     }
 }

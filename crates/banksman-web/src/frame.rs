@@ -51,6 +51,8 @@ pub enum Place {
     Audit,
     Policy,
     Settings,
+    People,
+    Account,
 }
 
 /// What a page says first.
@@ -112,6 +114,12 @@ said! {
     ModeChanged => "mode-changed", "The mode is changed.";
     FellBack => "fell-back", "Fallen back: the demands of both modes hold now.";
     BatchDecided => "batch-decided", "Decided as chosen.";
+    PasskeyAdded => "passkey-added", "The passkey is set up.";
+    PasskeyRemoved => "passkey-removed", "The passkey does not work any more.";
+    PasswordRemoved => "password-removed", "The password does not work any more.";
+    SessionEnded => "session-ended", "That browser is signed out.";
+    RightsChanged => "rights-changed", "Changed. They have to sign in again.";
+    StandingChanged => "standing-changed", "Changed, at once.";
 }
 
 /// What every page has around it.
@@ -137,6 +145,7 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::Delegations, "/delegations", "Delegations"),
     (Place::Mode, "/mode", "Mode"),
     (Place::Policy, "/policy", "Policy"),
+    (Place::People, "/people", "People"),
     (Place::Freezes, "/freezes", "Freeze"),
 ];
 
@@ -155,7 +164,7 @@ impl Frame<'_> {
                         a.brand href="/" { span.signal aria-hidden="true" {} "Banksman" }
                         nav aria-label="Pages" {
                             ul {
-                                @for (place, path, name) in PLACES {
+                                @for (place, path, name) in PLACES.iter().filter(|(place, ..)| *place != Place::People || self.viewer.is_admin) {
                                     li {
                                         a href=(path) aria-current=[(*place == here).then_some("page")] class=(if *place == Place::Freezes { "danger" } else { "" }) {
                                             (name)
@@ -170,6 +179,7 @@ impl Frame<'_> {
                             (hidden("csrf", self.viewer.csrf))
                             button.key.scripted type="button" data-help title="Keyboard" aria-label="Keyboard shortcuts" { "?" }
                             a.who href="/settings" aria-current=[(here == Place::Settings).then_some("page")] { span.away { "Settings of " } (Foreign(self.viewer.name)) @if self.viewer.is_admin { span.quiet { " admin" } } }
+                            a.who href="/account" aria-current=[(here == Place::Account).then_some("page")] { (Foreign(self.viewer.name)) @if self.viewer.is_admin { span.quiet { " admin" } } }
                             button.plain { "Sign out" }
                         }
                     }

@@ -4,18 +4,63 @@ use maud::html;
 
 use crate::frame::bare;
 use crate::parts::hidden;
+use crate::passkey::{Ask, elsewhere};
 use crate::text::Foreign;
 
-/// For strangers.
+/// The ways in.
+#[derive(Debug, Clone, Default)]
+pub struct SignInPage<'a> {
+    /// What to ask a passkey, where passkeys work.
+    pub ask: Option<Ask>,
+    /// Where passkeys work, if not here.
+    pub passkeys_at: Option<&'a str>,
+    /// The identity provider, by the name that people know it by.
+    pub provider: Option<&'a str>,
+    /// Where to go then.
+    pub next: &'a str,
+    /// What went wrong before.
+    pub refused: Option<&'a str>,
+}
+
+impl SignInPage<'_> {
+    /// The page.
+    #[must_use]
+    pub fn render(&self) -> String {
+        bare(
+            "Sign in",
+            &html! {
+                h1 { "Sign in" }
+                p { "This server holds what AI agents want to do until a person gives the signal." }
+                @if let Some(refused) = self.refused { p.notice.refused role="alert" { (Foreign(refused)) } }
+                @if let Some(provider) = self.provider {
+                    p { a.button.strong href=(format!("/sign-in/provider?next={}", self.next)) { "Sign in with " (provider) } }
+                }
+                @match &self.ask {
+                    Some(ask) => { (ask.get("/sign-in/passkey", "Sign in with a passkey", &hidden("next", self.next))) }
+                    None => { (elsewhere(self.passkeys_at)) }
+                }
+                form method="post" action="/sign-in/password" {
+                    (hidden("next", self.next))
+                    label.field { span { "Name" } input type="text" name="name" required autocomplete="username webauthn" autocapitalize="none" spellcheck="false"; }
+                    label.field { span { "Password" } input type="password" name="password" required autocomplete="current-password"; }
+                    label.field { span { "Code of your authenticator app, or a recovery code" } input type="text" name="code" required autocomplete="one-time-code" autocapitalize="none" spellcheck="false"; }
+                    button { "Sign in with a password" }
+                }
+                p.quiet { "No way in yet? Ask an administrator for an invitation. On the server's machine, " code { "banksman user sign-in-link NAME" } " makes a link that works once. For agents, the API is described at " a href="/openapi.json" { "/openapi.json" } "." }
+            },
+        )
+    }
+}
+
+/// For strangers who came to a page.
 #[must_use]
-pub fn signed_out() -> String {
+pub fn signed_out(page: &str) -> String {
     bare(
         "Sign in",
         &html! {
             h1 { "Sign in" }
-            p { "This server holds what AI agents want to do until a person gives the signal." }
-            p { "To sign in, use the link that " code { "banksman serve" } " printed when it first started. From a terminal, " code { "banksman pending" } " shows what waits." }
-            p.quiet { "For agents: the API is described at " a href="/openapi.json" { "/openapi.json" } "." }
+            p { "This page is for people who have signed in." }
+            p { a.button.strong href=(format!("/sign-in?next={page}")) { "Sign in" } }
         },
     )
 }
@@ -42,8 +87,9 @@ pub fn bad_code() -> String {
         "Sign in",
         &html! {
             h1 { "This link does not work any more" }
-            p { "A sign-in link works once, within 15 minutes, and until the server restarts. Until the console has more ways in, use the command line: "
-                code { "banksman token new --kind reviewer --name you" } ", then " code { "banksman pending" } "." }
+            p { "A sign-in link works once, within 15 minutes; an invitation once, within three days. On the server's machine, "
+                code { "banksman user sign-in-link NAME" } " makes another." }
+            p { a.button href="/sign-in" { "Other ways to sign in" } }
         },
     )
 }

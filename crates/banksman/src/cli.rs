@@ -10,7 +10,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::commands::{
     approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, jobs, mcp, migrate,
     mode, modify, notifications, pending, policy, prompt, rules, serve, setup, shell_guard, show, store,
-    token, watch,
+    token, user, watch,
 };
 use crate::exit::HELP;
 
@@ -132,6 +132,9 @@ pub(crate) enum Command {
     /// Issue, list and revoke credentials, on the server's machine
     #[command(after_help = HELP)]
     Token(token::Args),
+    /// Add, invite, list and lock people, on the server's machine
+    #[command(after_help = HELP)]
+    User(user::Args),
     /// Bring the database up to date, as every start does
     #[command(after_help = HELP)]
     Migrate(migrate::Args),

@@ -126,6 +126,11 @@ impl Folder {
         self.path.join("channels.yaml")
     }
 
+    /// Which identity provider vouches for people.
+    pub(crate) fn identity(&self) -> PathBuf {
+        self.path.join("identity.yaml")
+    }
+
     /// What those servers' tools were when they were first seen.
     pub(crate) fn tool_pins(&self) -> PathBuf {
         self.path.join("mcp-tools.json")

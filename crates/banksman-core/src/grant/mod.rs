@@ -226,7 +226,11 @@ impl Grant {
     }
 }
 
-/// A remembered approval stands in for one person's, so it is only offered where one person's is enough.
+/// A remembered approval stands in for one person's, so it is only offered where one person's is enough. A touch cannot be
+/// remembered: it proves one decision.
 pub(crate) fn can_be_remembered(verdict: &Verdict) -> bool {
-    verdict.allow_remember && verdict.tier == Tier::Approve && verdict.quorum == Quorum::one()
+    verdict.allow_remember
+        && verdict.tier == Tier::Approve
+        && verdict.quorum == Quorum::one()
+        && !verdict.require_passkey
 }

@@ -7,8 +7,8 @@ use super::{Ballot, Edit, Effect, Moment, Notice, Transition, hold, moved};
 use crate::audit::Fact;
 use crate::grant::can_be_remembered;
 use crate::{
-    Actor, Authority, Case, ChainProgress, Decision, PrincipalKind, Refusal, Review, State, Status, Tier,
-    Timestamp,
+    Actor, Assertion, Authority, Case, ChainProgress, Decision, PrincipalKind, Refusal, Review, Signed,
+    State, Status, Tier, Timestamp,
 };
 
 /// A hold that is open for decisions.
@@ -24,17 +24,22 @@ pub(super) fn decide(case: &Case, ballot: Ballot, moment: &Moment<'_>) -> Result
     let open = admit(case, &ballot, moment)?;
     let actor = Actor::from(&ballot.reviewer);
     let review = review(case, &ballot, case.version, now);
+    if ballot.decision == Decision::Approve {
+        refuse_if_frozen(moment)?;
+        refuse_if_unable(case, &review)?;
+    }
+    // Last: nobody is sent for their key to hear then that they may not decide.
+    let step_up = stepped_up(case, &ballot)?;
     let fact = Fact::Decided {
         decision: ballot.decision,
         reason: ballot.reason.clone(),
         message: ballot.message.clone(),
         acting: review.acting.clone(),
         solo_operator: review.solo_operator,
+        step_up,
     };
     match ballot.decision {
         Decision::Approve => {
-            refuse_if_frozen(moment)?;
-            refuse_if_unable(case, &review)?;
             if ballot.remember && !can_be_remembered(&case.submission.verdict) {
                 return Err(Refusal::RememberNotAllowed { why: "policy does not allow it for this action" });
             }
@@ -71,7 +76,9 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
         Tier::Block => return Err(Refusal::ModificationBlocked { rule: verdict.rule }),
         Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate => {}
     }
-    let demands_more = verdict.tier > old.tier || verdict.quorum != old.quorum;
+    let demands_more = verdict.tier > old.tier
+        || verdict.quorum != old.quorum
+        || (verdict.require_passkey && !old.require_passkey);
     // A chain that is another one begins again; one that goes on keeps those in who have stepped in already.
     let goes_on = verdict.escalation == old.escalation;
     let mut next = case.clone();
@@ -80,6 +87,7 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
     if verdict.require_reason && is_blank(ballot.reason.as_deref()) && is_blank(ballot.message.as_deref()) {
         return Err(Refusal::ReasonRequired);
     }
+    let step_up = if old.require_passkey { stepped_up(&next, &ballot)? } else { None };
     let from = case.submission.digest;
     let (review, open) = if demands_more {
         // The author said what to run, not that it may run under demands they had not seen: their word stands with
@@ -100,6 +108,7 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
         reason: ballot.reason.clone(),
         acting: review.acting.clone(),
         solo_operator: review.solo_operator,
+        step_up,
     };
     next.reviews.push(review);
     let state = match open {
@@ -156,6 +165,27 @@ fn admit(case: &Case, ballot: &Ballot, moment: &Moment<'_>) -> Result<Open, Refu
         return Err(Refusal::MessageRequired);
     }
     Ok(open)
+}
+
+/// What a passkey signed, if policy asks for that: exactly this decision on exactly this version, by this person.
+///
+/// A denial needs none. It lets nothing run, and whoever wants to stop something should not have to look for a key.
+fn stepped_up(case: &Case, ballot: &Ballot) -> Result<Option<Assertion>, Refusal> {
+    if !case.submission.verdict.require_passkey || !ballot.decision.approves() {
+        return Ok(None);
+    }
+    let step_up = ballot.step_up.as_ref().ok_or(Refusal::StepUpRequired)?;
+    let signed = Signed {
+        action: case.id,
+        digest: case.submission.digest,
+        version: case.version,
+        decision: ballot.decision,
+        by: &ballot.reviewer.name,
+    };
+    if signed.challenge(&step_up.assertion.nonce) != step_up.challenge {
+        return Err(Refusal::StepUpMismatch);
+    }
+    Ok(Some(step_up.assertion.clone()))
 }
 
 fn is_blank(text: Option<&str>) -> bool {

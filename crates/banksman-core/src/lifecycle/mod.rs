@@ -27,7 +27,7 @@ use std::sync::Arc;
 use crate::audit::{Event, Fact};
 use crate::json::CanonicalJson;
 use crate::{
-    Acting, Actor, Case, Decision, Digest, Freeze, Principal, Refusal, State, Submission, Timestamp,
+    Acting, Actor, Case, Decision, Digest, Freeze, Principal, Refusal, State, StepUp, Submission, Timestamp,
 };
 
 pub use open::{Opening, open};
@@ -99,6 +99,8 @@ pub struct Ballot {
     pub message: Option<String>,
     /// Whether the approval is to be remembered.
     pub remember: bool,
+    /// What their passkey signed, if it did.
+    pub step_up: Option<StepUp>,
 }
 
 /// A reviewer's edit: the ballot, and the version that it makes.

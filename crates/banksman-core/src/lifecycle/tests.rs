@@ -2,6 +2,7 @@
 
 mod people;
 mod script;
+mod touch;
 
 use super::*;
 use crate::{ActionId, GrantId, Status, Tier, Verdict};

@@ -6,6 +6,7 @@
 mod action;
 mod batch;
 mod house;
+mod people;
 mod post;
 mod problem;
 mod request;
@@ -16,6 +17,7 @@ pub use house::{
     DelegationBody, DelegationView, FallbackBody, FreezeBody, FreezeView, GrantBody, GrantView, ModeBody,
     ModeView, PolicyView, RefusedPolicyView, TokenView,
 };
+pub use people::{LinkView, PersonBody, PersonView, RightsBody, StandingBody};
 pub use post::{DeliveryView, JobView, TestMessageBody, TestMessageView};
 pub use problem::{EventView, List, Page, Problem};
 pub use request::{CancelBody, ClaimBody, ClaimView, DecisionRequest, OutcomeBody, OutcomeStatus};

@@ -10,11 +10,11 @@ use std::path::PathBuf;
 use banksman_core::audit::{ActionRef, Event, Fact};
 use banksman_core::json::{CanonicalJson, parse};
 use banksman_core::{
-    Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assessment, Authority, BatchId,
+    Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assertion, Assessment, Authority, BatchId,
     ChainProgress, Claim, Decision, Delegation, DelegationId, DeliveryStatus, Digest, Escalation,
-    EscalationStep, Finding, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, JobStatus, Mode,
-    PrincipalKind, Purpose, Quorum, RememberLimits, RememberScope, Review, Risk, Span, State, Status,
-    Submission, Tier, Timestamp, TokenId, Verdict,
+    EscalationStep, Factor, Finding, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, JobStatus,
+    Mode, PasskeyFact, PersonChange, PrincipalKind, Purpose, Quorum, RememberLimits, RememberScope, Review,
+    Risk, SignInMethod, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -146,7 +146,16 @@ fn acting() -> Vec<Acting> {
 }
 
 fn decided(decision: Decision, reason: Option<String>, message: Option<String>) -> Fact {
-    Fact::Decided { decision, reason, message, acting: Vec::new(), solo_operator: false }
+    Fact::Decided { decision, reason, message, acting: Vec::new(), solo_operator: false, step_up: None }
+}
+
+fn passkey() -> PasskeyFact {
+    PasskeyFact {
+        id: "a2V5".into(),
+        key: "pQEC".into(),
+        rp_id: "localhost".into(),
+        label: "blue \"key\"".into(),
+    }
 }
 
 /// One fact of every type. Each names the one after it, so a new variant does not compile without a place here.
@@ -166,6 +175,7 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
             reason: reason(),
             acting: Vec::new(),
             solo_operator: false,
+            step_up: None,
         },
         Some(Fact::Modified { .. }) => Fact::Escalated { number: 2, step: handed_over() },
         Some(Fact::Escalated { .. }) => Fact::Cancelled { reason: reason() },
@@ -230,7 +240,11 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
         },
         Some(Fact::Resumed { .. }) => Fact::JobRetried { about: action_id(1), job: 812 },
         Some(Fact::JobRetried { .. }) => Fact::JobDropped { about: action_id(1), job: 812 },
-        Some(Fact::JobDropped { .. }) => return None,
+        Some(Fact::JobDropped { .. }) => Fact::Person {
+            person: "ann".into(),
+            change: PersonChange::Enrolled { factor: Factor::Passkey(passkey()) },
+        },
+        Some(Fact::Person { .. }) => return None,
     })
 }
 
@@ -266,7 +280,8 @@ fn status_after(fact: &Fact) -> Option<Status> {
         | Fact::NotificationRetried { .. }
         | Fact::Resumed { .. }
         | Fact::JobRetried { .. }
-        | Fact::JobDropped { .. } => None,
+        | Fact::JobDropped { .. }
+        | Fact::Person { .. } => None,
     }
 }
 
@@ -474,6 +489,32 @@ fn what_people_share_and_hand_over() {
         message: None,
         acting: acting(),
         solo_operator: true,
+        step_up: None,
+    };
+    let touched = Fact::Decided {
+        decision: Decision::Approve,
+        reason: None,
+        message: None,
+        acting: Vec::new(),
+        solo_operator: false,
+        step_up: Some(Assertion {
+            passkey: "a2V5".into(),
+            nonce: "bm9uY2U".into(),
+            authenticator_data: "YXV0aA".into(),
+            client_data: "Y2xpZW50".into(),
+            signature: "c2ln".into(),
+        }),
+    };
+    let signed_in = Fact::Person {
+        person: "ann".into(),
+        change: PersonChange::SignedIn {
+            token: TokenId::from_parts(1_700_000_000_000, 7),
+            method: SignInMethod::RecoveryCode,
+        },
+    };
+    let rights = Fact::Person {
+        person: "ann".into(),
+        change: PersonChange::RightsChanged { kind: PrincipalKind::Admin, roles: vec!["lead".into()] },
     };
     let fell_back = Fact::ModeChanged {
         from: Mode::Production,
@@ -493,6 +534,9 @@ fn what_people_share_and_hand_over() {
     assert_eq!(Event::from_bytes(&pressed).unwrap().via.as_deref(), Some("team-slack"));
     for (name, fact) in [
         ("event_decided_acting", approved),
+        ("event_decided_touched", touched),
+        ("event_person_signed_in", signed_in),
+        ("event_person_rights", rights),
         ("event_granted_patterns", Fact::Granted { grant: patterned }),
         ("event_mode_fallback", fell_back),
     ] {

@@ -206,6 +206,7 @@ fn ballot(vote: &Vote, case: &Case) -> Ballot {
         reason: vote.reason.map(str::to_owned),
         message: vote.message.map(str::to_owned),
         remember: vote.remember,
+        step_up: None,
     }
 }
 

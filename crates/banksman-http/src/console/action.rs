@@ -56,7 +56,7 @@ pub(super) async fn page(app: &App, session: &Session, id: ActionId, notice: Opt
     Ok(html(status, page.render(&desk.frame(notice))))
 }
 
-async fn view(app: &App, session: &Session, id: ActionId) -> Result<ActionView, ProblemError> {
+pub(super) async fn view(app: &App, session: &Session, id: ActionId) -> Result<ActionView, ProblemError> {
     let case = app.engine.action(&session.person, id).await?;
     Ok(ActionView::seen_by(&session.person, &case))
 }

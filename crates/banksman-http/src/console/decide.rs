@@ -3,17 +3,22 @@
 use std::collections::BTreeMap;
 
 use axum::extract::State;
+use axum::http::StatusCode;
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::DecisionRequest;
-use banksman_core::{ActionId, Decision, GrantMatch, Remember, Status};
-use banksman_web::{Notice, Said};
+use banksman_core::{ActionId, Decision, GrantMatch, Refusal, Remember, Status};
+use banksman_engine::{EngineError, PasskeyAnswer, StepUpQuestion};
+use banksman_web::{Notice, Said, StepUpPage};
 
+use super::desk::Desk;
 use super::fields::{Fields, Signed, not_ours};
-use super::{Page, action, to};
+use super::session::Session;
+use super::visit::Visit;
+use super::{Page, action, html, sign_in, to};
 use crate::App;
 use crate::problem::ProblemError;
 
-pub(crate) async fn decide(State(app): State<App>, Signed { session, fields }: Signed) -> Page {
+pub(crate) async fn decide(State(app): State<App>, visit: Visit, Signed { session, fields }: Signed) -> Page {
     let id: ActionId = fields.parsed("id")?;
     let decision: Decision = fields.parsed("decision")?;
     let request = DecisionRequest {
@@ -25,7 +30,23 @@ pub(crate) async fn decide(State(app): State<App>, Signed { session, fields }: S
         message: fields.written("message").filter(|_| decision == Decision::Respond),
         remember: remember(&fields, decision)?,
     };
-    match app.engine.decide(&session.person, id, request).await {
+    let decided = match signed(&fields) {
+        Some((nonce, answer)) => {
+            let site = visit.must_have_site(&app)?;
+            app.engine.decide_signed(&session.person, site, id, request, nonce, answer).await
+        }
+        None => match (app.engine.decide(&session.person, id, request.clone()).await, visit.site(&app)) {
+            // Everything is in order but for the touch: ask for it, and send the same form again with it.
+            (Err(EngineError::Refused { refusal: Refusal::StepUpRequired, .. }), Some(site)) => {
+                match app.engine.ask_to_sign(&session.person, site, id, &request).await {
+                    Ok(question) => return touch(&app, &session, id, &request, question, &fields).await,
+                    Err(error) => Err(error),
+                }
+            }
+            (decided, _) => decided,
+        },
+    };
+    match decided {
         Ok(case) => {
             let said = match (decision, case.status()) {
                 (Decision::Respond, _) => Said::Responded,
@@ -40,6 +61,40 @@ pub(crate) async fn decide(State(app): State<App>, Signed { session, fields }: S
             action::page(&app, &session, id, Some(Notice::Refused(detail))).await
         }
     }
+}
+
+/// The page that asks for the touch of a passkey.
+async fn touch(
+    app: &App,
+    session: &Session,
+    id: ActionId,
+    request: &DecisionRequest,
+    question: StepUpQuestion,
+    fields: &Fields,
+) -> Page {
+    let action = action::view(app, session, id).await?;
+    let page = StepUpPage {
+        action: &action,
+        decision: request.decision,
+        nonce: &question.nonce,
+        ask: sign_in::ask(question.question),
+        fields: fields.all(),
+    };
+    let desk = Desk::of(app, session).await?;
+    Ok(html(StatusCode::OK, page.render(&desk.frame(None))))
+}
+
+/// What a passkey signed, if the form has been through its hands.
+fn signed(fields: &Fields) -> Option<(String, PasskeyAnswer)> {
+    let text = |name| fields.given(name).unwrap_or_default().to_owned();
+    fields.written("signature")?;
+    let answer = PasskeyAnswer {
+        id: text("passkey"),
+        client_data: text("client_data"),
+        authenticator_data: text("authenticator_data"),
+        signature: text("signature"),
+    };
+    Some((text("nonce"), answer))
 }
 
 pub(crate) async fn cancel(State(app): State<App>, Signed { session, fields }: Signed) -> Page {

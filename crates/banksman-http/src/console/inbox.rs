@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::desk::Desk;
 use super::fields::Told;
 use super::session::{MaybeSession, Session};
-use super::{Page, html};
+use super::visit::Visit;
+use super::{Page, html, sign_in};
 use crate::App;
 use crate::body::Params;
 use crate::problem::ProblemError;
@@ -61,6 +62,7 @@ impl InboxParams {
 pub(crate) async fn home(
     State(app): State<App>,
     MaybeSession(session): MaybeSession,
+    visit: Visit,
     Params(params): Params<InboxParams>,
     Told(notice): Told,
 ) -> Page {
@@ -69,7 +71,7 @@ pub(crate) async fn home(
             let filter = params.into_filter(session.preferences.sort)?;
             list(&app, &session, &filter, notice).await
         }
-        None => Ok(html(StatusCode::OK, banksman_web::signed_out())),
+        None => sign_in::page(&app, &visit, "/", None),
     }
 }
 

@@ -3,15 +3,20 @@
 //! Every decision works without scripts. A decision is bound to the version and digest that the page showed, a form to
 //! the session that it was made for.
 
+pub(crate) mod account;
 pub(crate) mod action;
 pub(crate) mod assets;
 pub(crate) mod batch;
 pub(crate) mod decide;
 pub(crate) mod house;
 pub(crate) mod inbox;
+pub(crate) mod join;
+pub(crate) mod limits;
 pub(crate) mod live;
 pub(crate) mod overview;
+pub(crate) mod people;
 pub(crate) mod policy;
+pub(crate) mod provider;
 pub(crate) mod records;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
@@ -20,6 +25,7 @@ pub(crate) mod words;
 mod desk;
 mod fields;
 mod session;
+mod visit;
 
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
@@ -29,7 +35,7 @@ use banksman_web::Said;
 use crate::problem::ProblemError;
 
 pub(crate) use self::fields::PageForm;
-pub(crate) use self::session::{COOKIE_NAME, SignInCodes};
+pub(crate) use self::session::COOKIE_NAME;
 
 type Page = Result<Response, ProblemError>;
 

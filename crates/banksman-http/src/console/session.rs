@@ -1,50 +1,25 @@
-//! Browser sessions: a one-time code becomes a cookie, and a form has to prove that it is ours.
+//! Browser sessions: a cookie says who it is, and a form has to prove that it is ours.
 
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
 use axum::http::HeaderValue;
-use axum::http::header::COOKIE;
+use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
-use banksman_core::{Actor, Digest, Principal, PrincipalKind};
-use banksman_engine::{EngineError, NewToken};
+use axum::response::Response;
+use banksman_core::{Actor, Digest, Principal};
+use banksman_engine::{EngineError, IssuedToken};
 use banksman_web::Preferences;
-use base64::Engine as _;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::settings::PREFERENCES;
 use crate::App;
 use crate::problem::{Code, ProblemError};
 
-const CODE_LIFETIME: Duration = Duration::from_secs(15 * 60);
-const SESSION_LIFETIME: Duration = Duration::from_secs(12 * 3600);
 pub(crate) const COOKIE_NAME: &str = "banksman_session";
 
-/// One-time codes that have not been used yet. They live as long as this process: a restart voids them.
-#[derive(Default)]
-pub(crate) struct SignInCodes {
-    codes: Mutex<HashMap<Digest, (String, Instant)>>,
-}
-
-impl SignInCodes {
-    pub(crate) fn issue(&self, name: &str) -> std::io::Result<String> {
-        let mut random = [0u8; 24];
-        getrandom::fill(&mut random).map_err(|error| std::io::Error::other(error.to_string()))?;
-        let code = URL_SAFE_NO_PAD.encode(random);
-        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.insert(Digest::of(code.as_bytes()), (name.to_owned(), Instant::now()));
-        Ok(code)
-    }
-
-    /// Whom the code signs in; it is gone afterwards.
-    pub(crate) fn redeem(&self, code: &str) -> Option<String> {
-        let mut codes = self.codes.lock().unwrap_or_else(PoisonError::into_inner);
-        codes.retain(|_, (_, issued)| issued.elapsed() < CODE_LIFETIME);
-        codes.remove(&Digest::of(code.as_bytes())).map(|(name, _)| name)
-    }
-}
+/// Over TLS. Browsers take a cookie of this name only from the very host, over TLS and for all of it, so that no
+/// neighbouring host can foist one on us.
+const SECURE_NAME: &str = "__Host-banksman_session";
 
 /// Someone who signed in with a browser.
 pub(crate) struct Session {
@@ -68,21 +43,22 @@ impl Session {
     }
 }
 
-/// Begins a session and gives the cookie for it.
-pub(super) async fn begin(app: &App, name: String) -> Result<HeaderValue, ProblemError> {
-    let token = NewToken {
-        kind: PrincipalKind::Admin,
-        name,
-        owner: None,
-        roles: Vec::new(),
-        lifetime: Some(SESSION_LIFETIME),
-    };
-    let issued = app.engine.issue_token(token, Actor::Operator).await?;
-    let cookie = format!(
-        "{COOKIE_NAME}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age={}",
-        issued.secret,
-        SESSION_LIFETIME.as_secs()
-    );
+/// Gives a browser its session. Its secret is a new one, whatever cookie the browser came with.
+pub(super) fn begin(
+    app: &App,
+    mut response: Response,
+    session: &IssuedToken,
+) -> Result<Response, ProblemError> {
+    let seconds = app.engine.session_lifetime().as_secs();
+    response.headers_mut().append(SET_COOKIE, written(app, &session.secret, seconds)?);
+    Ok(response)
+}
+
+/// Lax rather than Strict: whoever follows a link from a chat to an action is who they are. Nothing changes by following a
+/// link, and every form proves that it is ours.
+fn written(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, ProblemError> {
+    let (name, secure) = if app.address.is_secure() { (SECURE_NAME, "; Secure") } else { (COOKIE_NAME, "") };
+    let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
     HeaderValue::from_str(&cookie)
         .map_err(|_| ProblemError::new(Code::Internal, "the cookie cannot be written"))
 }
@@ -91,8 +67,10 @@ pub(super) async fn end(app: &App, session: &Session) -> Result<(), EngineError>
     app.engine.revoke_token(session.person.token, Actor::from(&*session.person)).await
 }
 
-pub(super) fn no_cookie() -> HeaderValue {
-    HeaderValue::from_static("banksman_session=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0")
+/// Takes the session from the browser.
+pub(super) fn forget(app: &App, mut response: Response) -> Result<Response, ProblemError> {
+    response.headers_mut().append(SET_COOKIE, written(app, "", 0)?);
+    Ok(response)
 }
 
 /// The session of the request, if it has one.
@@ -102,8 +80,9 @@ impl FromRequestParts<App> for MaybeSession {
     type Rejection = ProblemError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
-        let Some(secret) = cookie(parts, COOKIE_NAME) else { return Ok(Self(None)) };
-        let person = match app.engine.authenticate(&secret).await {
+        let name = if app.address.is_secure() { SECURE_NAME } else { COOKIE_NAME };
+        let Some(secret) = cookie(parts, name) else { return Ok(Self(None)) };
+        let person = match app.engine.authenticate_session(&secret).await {
             Ok(person) if person.kind.decides() => person,
             Ok(_) | Err(EngineError::Unauthenticated) => return Ok(Self(None)),
             Err(error) => return Err(error.into()),
@@ -123,7 +102,8 @@ impl FromRequestParts<App> for Session {
     }
 }
 
-fn cookie(parts: &Parts, wanted: &str) -> Option<String> {
+/// The value of a cookie.
+pub(super) fn cookie(parts: &Parts, wanted: &str) -> Option<String> {
     parts.headers.get_all(COOKIE).iter().find_map(|header| {
         header.to_str().ok()?.split(';').find_map(|pair| {
             let (name, value) = pair.trim().split_once('=')?;

@@ -1,14 +1,17 @@
-//! `/sign-in`, `/sign-out`: the way in and out.
+//! `/sign-in`, `/sign-out`: the ways in, and out.
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use axum::http::header::SET_COOKIE;
+use banksman_engine::{EngineError, IssuedToken, PasskeyAnswer, PasskeyQuestion, PasswordAttempt};
+use banksman_web::{Ask, SignInPage};
 use serde::Deserialize;
 
 use super::fields::Signed;
+use super::visit::{Visit, own_page};
 use super::{Page, html, session, to};
 use crate::App;
 use crate::body::{FormBody, Params};
+use crate::problem::ProblemError;
 
 #[derive(Deserialize, utoipa::ToSchema)]
 pub(crate) struct SignInCode {
@@ -17,26 +20,128 @@ pub(crate) struct SignInCode {
     code: String,
 }
 
-pub(crate) async fn ask(Params(SignInCode { code }): Params<SignInCode>) -> Page {
-    Ok(html(StatusCode::OK, banksman_web::sign_in(&code)))
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct SignInParams {
+    code: String,
+    next: String,
 }
 
-pub(crate) async fn sign_in(
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(default)]
+#[derive(Default)]
+pub(crate) struct PasswordForm {
+    /// Who they say they are.
+    name: String,
+    /// Their password.
+    password: String,
+    /// The code of their authenticator app, or a recovery code.
+    code: String,
+    /// The page to go to then.
+    next: String,
+}
+
+/// What a passkey answered, in a form.
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(default)]
+#[derive(Default)]
+pub(crate) struct PasskeyForm {
+    /// Which passkey, in base64url.
+    passkey: String,
+    /// What the browser said, in base64url.
+    client_data: String,
+    /// What the authenticator said, in base64url.
+    authenticator_data: String,
+    /// The signature, in base64url.
+    signature: String,
+    /// The page to go to then.
+    next: String,
+}
+
+/// The sign-in page, for someone who is at the door.
+pub(super) fn page(app: &App, visit: &Visit, next: &str, refused: Option<&str>) -> Page {
+    let ask = visit.site(app).map(|site| app.engine.ask_who(site)).transpose()?.map(ask);
+    let provider = app.provider.as_ref().map(|provider| provider.label());
+    let passkeys_at = app.address.site().map(|site| site.origin.as_str());
+    let page = SignInPage { ask, passkeys_at, provider, next: own_page(next), refused };
+    let status = if refused.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK };
+    Ok(html(status, page.render()))
+}
+
+pub(super) fn ask(question: PasskeyQuestion) -> Ask {
+    Ask { challenge: question.challenge, rp_id: question.rp_id, passkeys: question.passkeys }
+}
+
+pub(crate) async fn ask_how(
     State(app): State<App>,
+    visit: Visit,
+    Params(SignInParams { code, next }): Params<SignInParams>,
+) -> Page {
+    if code.is_empty() {
+        page(&app, &visit, &next, None)
+    } else {
+        Ok(html(StatusCode::OK, banksman_web::sign_in(&code)))
+    }
+}
+
+pub(crate) async fn by_link(
+    State(app): State<App>,
+    visit: Visit,
     FormBody(SignInCode { code }): FormBody<SignInCode>,
 ) -> Page {
-    let Some(name) = app.codes.redeem(&code) else {
-        return Ok(html(StatusCode::FORBIDDEN, banksman_web::bad_code()));
-    };
-    let cookie = session::begin(&app, name).await?;
-    let mut response = to("/");
-    response.headers_mut().insert(SET_COOKIE, cookie);
-    Ok(response)
+    visit.may_try(&app)?;
+    match app.engine.sign_in_with_link(&code, &visit.browser).await {
+        Ok(token) => welcome(&app, &token, "/").await,
+        Err(EngineError::Unauthenticated) => Ok(html(StatusCode::FORBIDDEN, banksman_web::bad_code())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) async fn by_password(
+    State(app): State<App>,
+    visit: Visit,
+    FormBody(PasswordForm { name, password, code, next }): FormBody<PasswordForm>,
+) -> Page {
+    visit.may_try(&app)?;
+    let attempt = PasswordAttempt { name, password, code, browser: visit.browser.clone() };
+    match app.engine.sign_in_with_password(attempt).await {
+        Ok(token) => welcome(&app, &token, &next).await,
+        Err(EngineError::Unauthenticated) => {
+            let words = "The name, the password or the code is wrong, or there were too many attempts: then wait a while. A code works once.";
+            page(&app, &visit, &next, Some(words))
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(crate) async fn by_passkey(
+    State(app): State<App>,
+    visit: Visit,
+    FormBody(form): FormBody<PasskeyForm>,
+) -> Page {
+    visit.may_try(&app)?;
+    let site = visit.must_have_site(&app)?;
+    let PasskeyForm { passkey, client_data, authenticator_data, signature, next } = form;
+    let answer = PasskeyAnswer { id: passkey, client_data, authenticator_data, signature };
+    match app.engine.sign_in_with_passkey(site, answer, &visit.browser).await {
+        Ok(token) => welcome(&app, &token, &next).await,
+        Err(EngineError::Unauthenticated) => {
+            page(&app, &visit, &next, Some("This passkey is not set up here, or its owner may not sign in."))
+        }
+        Err(EngineError::NotProved(why)) => page(&app, &visit, &next, Some(&why)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Lets someone in who has just proved who they are. Whoever has no way to come back is sent to set one up.
+async fn welcome(app: &App, token: &IssuedToken, next: &str) -> Page {
+    let person = app.engine.authenticate_session(&token.secret).await?;
+    let can_return = app.engine.oneself(&person).await?.is_some_and(|person| person.can_sign_in());
+    let next = if can_return { own_page(next) } else { "/account" };
+    session::begin(app, to(next), token)
 }
 
 pub(crate) async fn sign_out(State(app): State<App>, Signed { session, .. }: Signed) -> Page {
-    session::end(&app, &session).await?;
-    let mut response = to("/");
-    response.headers_mut().insert(SET_COOKIE, session::no_cookie());
-    Ok(response)
+    session::end(&app, &session).await.map_err(ProblemError::from)?;
+    session::forget(&app, to("/"))
 }

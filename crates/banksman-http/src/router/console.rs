@@ -7,13 +7,13 @@ use super::{Route, route};
 use crate::Access::{Public, Session};
 use crate::App;
 use crate::console::{
-    action, assets, batch, decide, house, inbox, live, overview, policy, records, settings, sign_in, words,
+    action, assets, batch, decide, house, inbox, live, overview, policy, records, settings, words,
 };
 use crate::openapi::{Operation, Parameter};
 use crate::problem::Code;
 
 /// A page for someone who signed in.
-fn page<H, T>(path: &'static str, handler: H, id: &'static str, summary: &'static str) -> Route
+pub(super) fn page<H, T>(path: &'static str, handler: H, id: &'static str, summary: &'static str) -> Route
 where
     H: axum::handler::Handler<T, App>,
     T: 'static,
@@ -27,7 +27,7 @@ where
 }
 
 /// A form of such a page.
-fn form<H, T>(path: &'static str, handler: H, id: &'static str, summary: &'static str) -> Route
+pub(super) fn form<H, T>(path: &'static str, handler: H, id: &'static str, summary: &'static str) -> Route
 where
     H: axum::handler::Handler<T, App>,
     T: 'static,
@@ -55,26 +55,6 @@ pub(super) fn routes() -> Vec<Route> {
                 .answers_with(200, "A page", "text/html")
                 .fails(&[Code::InvalidRequest]),
         ),
-        route(
-            Method::GET,
-            "/sign-in",
-            Public,
-            sign_in::ask,
-            Operation::new("signInPage", "Asks for a click, because mail scanners follow links")
-                .with(Parameter::query("code", "the one-time code of a sign-in link"))
-                .answers_with(200, "A page", "text/html"),
-        ),
-        route(
-            Method::POST,
-            "/sign-in",
-            Public,
-            sign_in::sign_in,
-            Operation::new("signIn", "Turns a one-time code into a session")
-                .takes_form::<sign_in::SignInCode>()
-                .answers_nothing(303, "Signed in")
-                .answers_with(403, "The code does not work any more", "text/html"),
-        ),
-        form("/sign-out", sign_in::sign_out, "signOut", "Ends the session"),
         page(
             "/actions/{id}",
             action::show,
@@ -149,6 +129,7 @@ pub(super) fn routes() -> Vec<Route> {
                 .fails(&[Code::NotFound]),
         ),
     ];
+    routes.extend(super::people::pages());
     for route in &mut routes {
         let handler = std::mem::take(&mut route.handler);
         route.handler = handler.layer(from_fn(words::for_people));

@@ -11,6 +11,7 @@ pub(crate) mod house;
 pub(crate) mod mcp;
 pub(crate) mod meta;
 pub(crate) mod metrics;
+pub(crate) mod people;
 pub(crate) mod policy;
 pub(crate) mod post;
 

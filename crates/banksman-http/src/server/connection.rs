@@ -21,6 +21,7 @@ use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tower::Service as _;
 
+use super::Peer;
 use super::line::Line;
 use super::seat::{Seat, Waiting};
 use crate::prefer::PREFER;
@@ -46,18 +47,27 @@ impl House {
     }
 
     /// Answers one request.
-    async fn answer(&self, seat: Seat, mut request: Request<Incoming>) -> Result<Response, Infallible> {
+    async fn answer(
+        &self,
+        seat: Seat,
+        peer: Peer,
+        mut request: Request<Incoming>,
+    ) -> Result<Response, Infallible> {
         if let Some(problem) = hosts::refuse(&self.app, request.headers()) {
             return Ok(problem.into_response());
         }
         if may_wait_apart(&request) {
             request.extensions_mut().insert(seat);
         }
+        // Only whoever wants to come in is asked where from; nothing else pays for knowing it.
+        if ["/sign-in", "/join"].iter().any(|door| request.uri().path().starts_with(door)) {
+            request.extensions_mut().insert(peer);
+        }
         self.router.clone().call(request).await
     }
 
     /// Serves a client until it goes, or the server ends.
-    pub(super) async fn serve(&self, mut socket: TcpStream, mut stopping: watch::Receiver<bool>) {
+    pub(super) async fn serve(&self, mut socket: TcpStream, peer: Peer, mut stopping: watch::Receiver<bool>) {
         let mut before = Bytes::new();
         let mut answer = None;
         loop {
@@ -66,7 +76,8 @@ impl House {
                 return;
             }
             let waiting;
-            (waiting, socket, before) = match self.converse(socket, before, answer, &mut stopping).await {
+            (waiting, socket, before) = match self.converse(socket, peer, before, answer, &mut stopping).await
+            {
                 Left::Waiting(waiting, socket, further) => (waiting, socket, further),
                 Left::Gone => return,
             };
@@ -82,6 +93,7 @@ impl House {
     async fn converse(
         &self,
         socket: TcpStream,
+        peer: Peer,
         before: Bytes,
         answer: Option<Response>,
         stopping: &mut watch::Receiver<bool>,
@@ -94,7 +106,7 @@ impl House {
             async move {
                 match answer {
                     Some(answer) => Ok(answer),
-                    None => self.answer(seat, request).await,
+                    None => self.answer(seat, peer, request).await,
                 }
             }
         });

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use banksman_core::{Action, Actor, Assessment, Digest, PrincipalKind, Tier, Timestamp, Verdict};
-use banksman_engine::{Clock, Engine, EngineConfig, Judge, LogSink, NewToken, Signer, SystemClock};
-use banksman_http::{App, Hosts};
+use banksman_core::{Action, Actor, Assessment, Digest, PersonId, PrincipalKind, Tier, Timestamp, Verdict};
+use banksman_engine::{
+    By, Clock, Engine, EngineConfig, Judge, LogSink, NewPerson, NewToken, Signer, SystemClock,
+};
+use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_policy::{Facts, HousePolicy, Judgement, Policy};
 use banksman_store::sqlite::SqliteStore;
 use serde_json::{Value, json};
@@ -29,6 +31,8 @@ tools:
   run_tests: {risk: medium, tier: approve, allow_remember: {scopes: [exact, args, tool, all_sessions]}}
   pay: {risk: high, tier: approve, roles: [finance]}
   fire: {risk: high, tier: approve, require_reason: true}
+  launch: {risk: critical, tier: approve, require_passkey: true}
+  land: {risk: critical, tier: escalate, quorum: 2, require_passkey: true}
   charge_card: {risk: high, tier: approve, redact: [card, '**.pin', url], message: Is it theirs?}
   delete_customer: {risk: critical, tier: escalate}
   drop_database: {risk: critical, tier: block}
@@ -85,7 +89,6 @@ impl Clock for TestClock {
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) engine: Arc<Engine>,
-    pub(crate) app: App,
     /// An agent whose owner is olga.
     pub(crate) riley: String,
     /// Another agent.
@@ -109,6 +112,11 @@ impl Server {
     }
 
     pub(crate) async fn start_with(config: EngineConfig) -> Self {
+        Self::start_at(None, config).await
+    }
+
+    /// One that people reach by another address than its own.
+    pub(crate) async fn start_at(public: Option<PublicAddress>, config: EngineConfig) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(SqliteStore::open(&folder.path().join("banksman.db")).unwrap());
         let clock = Arc::new(TestClock::default());
@@ -122,8 +130,10 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
-        let app = App::new(Arc::clone(&engine), Hosts::of(address, &[]), stopping.clone());
-        tokio::spawn(banksman_http::serve(listener, app.clone(), stopping));
+        let config = AppConfig::at(public.unwrap_or_else(|| PublicAddress::local(address)));
+        let hosts = Hosts::of(address, &[config.address.host().to_owned()]);
+        let app = App::new(Arc::clone(&engine), hosts, stopping.clone(), config);
+        tokio::spawn(banksman_http::serve(listener, app, stopping));
 
         let issue = |kind, name, owner: Option<&str>, roles: &[&str]| {
             let new = NewToken {
@@ -142,13 +152,30 @@ impl Server {
         let ben = issue(Reviewer, "ben", None, &["finance"]).await;
         let olga = issue(Reviewer, "olga", None, &[]).await;
         let ada = issue(Admin, "ada", None, &[]).await;
-        Self { address, engine, app, riley, sam, ann, ben, olga, ada, clock, stop, _folder: folder }
+        Self { address, engine, riley, sam, ann, ben, olga, ada, clock, stop, _folder: folder }
     }
 
     /// Another credential.
     pub(crate) async fn issue(&self, kind: PrincipalKind, name: &str, lifetime: Option<Duration>) -> String {
         let new = NewToken { kind, name: name.into(), owner: None, roles: Vec::new(), lifetime };
         token(&self.engine, new).await
+    }
+
+    /// A person, added if they are new: their id.
+    pub(crate) async fn person(&self, kind: PrincipalKind, name: &str, roles: &[&str]) -> PersonId {
+        let known = self.engine.people(By::Operator).await.unwrap();
+        if let Some(person) = known.iter().find(|person| person.name == name) {
+            return person.id;
+        }
+        let roles = roles.iter().copied().map(String::from).collect();
+        let new = NewPerson { name: name.into(), display_name: None, kind, roles };
+        self.engine.add_person(By::Operator, new).await.unwrap().id
+    }
+
+    /// The code of a link that signs a person in.
+    pub(crate) async fn sign_in_code(&self, name: &str) -> String {
+        let id = self.person(PrincipalKind::Admin, name, &[]).await;
+        self.engine.sign_in_link(id).await.unwrap().code
     }
 
     /// Sends a request, and holds the answer against the OpenAPI document.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{ActionId, Actor, Case, Decision, Principal, PrincipalKind, Status};
 use banksman_engine::{Engine, EngineConfig, LogSink, NewToken, Signer, SystemClock};
-use banksman_http::{App, Hosts};
+use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_mcp::{Config, Gateway};
 use banksman_policy::Policy;
 use banksman_store::CaseQuery;
@@ -83,7 +83,8 @@ impl World {
         let gateway = Gateway::new(Arc::clone(&engine), parsed, Some(pins)).unwrap();
         gateway.start_workers();
         let hosts = Hosts::of(address, &[]);
-        let app = App::with_gateway(Arc::clone(&engine), hosts, stopping.clone(), Some(gateway));
+        let app_config = AppConfig { gateway: Some(gateway), ..AppConfig::at(PublicAddress::local(address)) };
+        let app = App::new(Arc::clone(&engine), hosts, stopping.clone(), app_config);
         tokio::spawn(banksman_http::serve(listener, app, stopping));
         let (agent, other_agent, reviewer) = match tokens {
             Some(tokens) => tokens,

@@ -167,6 +167,7 @@ fn enough(verdict: &Verdict, people: &BTreeSet<usize>, second: i64) -> bool {
             reason: None,
             message: None,
             remember: false,
+            step_up: None,
         };
         if let Ok(approved) = step(&case, Command::Decide(ballot), &at(second)) {
             case = approved.case;

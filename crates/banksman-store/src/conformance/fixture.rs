@@ -124,6 +124,7 @@ pub(super) fn ballot(case: &Case, by: &str, decision: Decision) -> Ballot {
         reason: Some("because".into()),
         message: Some("try again tomorrow".into()),
         remember: false,
+        step_up: None,
     }
 }
 

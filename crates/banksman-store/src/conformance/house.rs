@@ -37,7 +37,7 @@ fn grant(number: u128, reach: GrantReach, digest: Option<Digest>, until: Timesta
     }
 }
 
-fn credential(number: u64, kind: PrincipalKind) -> Credential {
+pub(super) fn credential(number: u64, kind: PrincipalKind) -> Credential {
     Credential {
         id: TokenId::from_parts(second(0).as_millis() + number, 1),
         secret_hash: Digest::of(&number.to_be_bytes()),
@@ -48,11 +48,12 @@ fn credential(number: u64, kind: PrincipalKind) -> Credential {
         created_at: second(0),
         expires_at: None,
         revoked_at: None,
+        session: None,
     }
 }
 
 /// Makes a change, and checks that the epoch rose.
-async fn change(store: &Arc<dyn Store>, changes: Vec<ControlChange>) -> Control {
+pub(super) async fn change(store: &Arc<dyn Store>, changes: Vec<ControlChange>) -> Control {
     let before = store.control().await.unwrap();
     let what = format!("{changes:?}");
     store.commit(Commit { control: changes, ..Commit::default() }).await.unwrap();

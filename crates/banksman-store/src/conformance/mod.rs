@@ -36,6 +36,7 @@ pub mod house;
 pub mod lists;
 pub mod log;
 pub mod outbox;
+pub mod people;
 pub mod post;
 pub mod time;
 
@@ -168,6 +169,13 @@ macro_rules! conformance_suite {
                 changes_at_once_all_happen
                 a_secret_belongs_to_one_credential
             }
+            people {
+                people_are_as_they_were_put_last
+                a_name_belongs_to_one_person
+                one_of_many_changes_of_a_person_succeeds
+                what_was_used_cannot_be_used_again
+                sessions_that_are_over_go
+            }
             hostile {
                 hostile_texts_survive
                 a_megabyte_survives
@@ -207,6 +215,7 @@ mod tests {
             include_str!("outbox.rs"),
             include_str!("post.rs"),
             include_str!("house.rs"),
+            include_str!("people.rs"),
             include_str!("hostile.rs"),
         ] {
             let properties = source.lines().filter_map(|line| line.strip_prefix("pub async fn "));

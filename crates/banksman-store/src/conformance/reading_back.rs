@@ -173,6 +173,7 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         claim_within_seconds: 901,
         lease_seconds: 602,
         require_reason: true,
+        require_passkey: true,
         allow_remember: false,
         remember_limits: RememberLimits {
             max_seconds: 60,

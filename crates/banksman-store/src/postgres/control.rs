@@ -51,8 +51,13 @@ pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<
         ControlChange::AddCredential(credential) => {
             let sql =
                 "INSERT INTO credentials (id, secret_hash, kind, name, owner, roles, created_at, expires_at,
-                                                revoked_at)
-                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+                                                revoked_at, session)
+                       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+            if credential.session.is_some() {
+                let over = "DELETE FROM credentials WHERE session IS NOT NULL AND expires_at <= $1";
+                run(over, &[&credential.created_at.as_micros()]).await?;
+            }
+            let session = credential.session.as_ref().map(json).transpose()?;
             run(
                 sql,
                 &[
@@ -65,6 +70,7 @@ pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<
                     &credential.created_at.as_micros(),
                     &credential.expires_at.map(Timestamp::as_micros),
                     &credential.revoked_at.map(Timestamp::as_micros),
+                    &session,
                 ],
             )
             .await
@@ -72,6 +78,18 @@ pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<
         ControlChange::RevokeCredential { id, at } => {
             let sql = "UPDATE credentials SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
             run(sql, &[&id.to_bytes().as_slice(), &at.as_micros()]).await
+        }
+        ControlChange::PutPerson(person) => {
+            let sql = "INSERT INTO people (id, name, kind, standing, body) VALUES ($1, $2, $3, $4, $5)
+                       ON CONFLICT (id) DO UPDATE SET kind = $3, standing = $4, body = $5 WHERE people.name = $2";
+            let (kind, standing) = (person.kind.as_str(), person.standing.as_str());
+            run(sql, &[&person.id.to_bytes().as_slice(), &person.name, &kind, &standing, &json(person)?])
+                .await
+        }
+        ControlChange::Spend { key, at, until } => {
+            run("DELETE FROM spent WHERE until <= $1", &[&at.as_micros()]).await?;
+            let sql = "INSERT INTO spent (key, until) VALUES ($1, $2)";
+            run(sql, &[&key.as_bytes().as_slice(), &until.as_micros()]).await
         }
     }
 }

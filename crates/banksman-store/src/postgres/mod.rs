@@ -42,7 +42,7 @@ use crate::encode::{EncodedCommit, of_rank};
 use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
-    EventQuery, Job, JobQuery, News, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
+    EventQuery, Job, JobQuery, News, PendingCounts, Person, Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
@@ -205,6 +205,16 @@ impl Store for PostgresStore {
     async fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
         let sql = format!("SELECT {CREDENTIAL_COLUMNS} FROM credentials ORDER BY id");
         self.readers.query(&sql, &[]).await?.iter().map(rows::credential).collect()
+    }
+
+    async fn people(&self) -> Result<Vec<Person>, StoreError> {
+        let found = self.readers.query("SELECT body FROM people ORDER BY id", &[]).await?;
+        found.iter().map(|row| rows::from_json(get(row, 0)?)).collect()
+    }
+
+    async fn is_spent(&self, key: Digest) -> Result<bool, StoreError> {
+        let sql = "SELECT 1 FROM spent WHERE key = $1";
+        Ok(!self.readers.query(sql, &[&key.as_bytes().as_slice()]).await?.is_empty())
     }
 
     async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError> {

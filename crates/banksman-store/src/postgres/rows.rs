@@ -115,7 +115,7 @@ pub(super) fn case(row: &Row) -> Result<Case, StoreError> {
 }
 
 pub(super) const CREDENTIAL_COLUMNS: &str =
-    "id, secret_hash, kind, name, owner, roles, created_at, expires_at, revoked_at";
+    "id, secret_hash, kind, name, owner, roles, created_at, expires_at, revoked_at, session";
 
 pub(super) fn credential(row: &Row) -> Result<Credential, StoreError> {
     let kind: PrincipalKind = name(row, 2)?;
@@ -129,6 +129,7 @@ pub(super) fn credential(row: &Row) -> Result<Credential, StoreError> {
         created_at: time(row, 6)?,
         expires_at: moment(row, 7)?,
         revoked_at: moment(row, 8)?,
+        session: get::<Option<&str>>(row, 9)?.map(from_json).transpose()?,
     })
 }
 

@@ -63,11 +63,17 @@ pub(super) fn change_control(connection: &Connection, change: &ControlChange) ->
         }
         ControlChange::AddCredential(credential) => {
             let roles = to_json(serde_json::to_string(&credential.roles))?;
+            let session = credential.session.as_ref().map(|mark| to_json(serde_json::to_string(mark)));
+            if credential.session.is_some() {
+                connection
+                    .prepare_cached("DELETE FROM credentials WHERE session IS NOT NULL AND expires_at <= ?1")?
+                    .execute([credential.created_at.as_micros()])?;
+            }
             connection
                 .prepare_cached(
                     "INSERT INTO credentials (id, secret_hash, kind, name, owner, roles, created_at, expires_at,
-                                              revoked_at)
-                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                                              revoked_at, session)
+                     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                 )?
                 .execute(params![
                     credential.id.to_bytes(),
@@ -79,6 +85,7 @@ pub(super) fn change_control(connection: &Connection, change: &ControlChange) ->
                     credential.created_at.as_micros(),
                     credential.expires_at.map(banksman_core::Timestamp::as_micros),
                     credential.revoked_at.map(banksman_core::Timestamp::as_micros),
+                    session.transpose()?,
                 ])?;
         }
         ControlChange::RevokeCredential { id, at } => {
@@ -87,6 +94,27 @@ pub(super) fn change_control(connection: &Connection, change: &ControlChange) ->
                     "UPDATE credentials SET revoked_at = ?2 WHERE id = ?1 AND revoked_at IS NULL",
                 )?
                 .execute(params![id.to_bytes(), at.as_micros()])?;
+        }
+        ControlChange::PutPerson(person) => {
+            let body = to_json(serde_json::to_string(person))?;
+            connection
+                .prepare_cached(
+                    "INSERT INTO people (id, name, kind, standing, body) VALUES (?1, ?2, ?3, ?4, ?5)
+                     ON CONFLICT (id) DO UPDATE SET kind = ?3, standing = ?4, body = ?5 WHERE name = ?2",
+                )?
+                .execute(params![
+                    person.id.to_bytes(),
+                    person.name,
+                    person.kind.as_str(),
+                    person.standing.as_str(),
+                    body
+                ])?;
+        }
+        ControlChange::Spend { key, at, until } => {
+            connection.prepare_cached("DELETE FROM spent WHERE until <= ?1")?.execute([at.as_micros()])?;
+            connection
+                .prepare_cached("INSERT INTO spent (key, until) VALUES (?1, ?2)")?
+                .execute(params![key.as_bytes(), until.as_micros()])?;
         }
     }
     Ok(())

@@ -33,7 +33,7 @@ use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
-    EventQuery, Job, JobQuery, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
+    EventQuery, Job, JobQuery, PendingCounts, Person, Store, StoreError, StoredEvent, StoredNotice,
 };
 
 /// How many read at a time, at the least; otherwise as many as there are cores. More would not be faster, and each costs
@@ -219,6 +219,14 @@ impl Store for SqliteStore {
 
     async fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
         self.read(read::credentials).await
+    }
+
+    async fn people(&self) -> Result<Vec<Person>, StoreError> {
+        self.read(read::people).await
+    }
+
+    async fn is_spent(&self, key: Digest) -> Result<bool, StoreError> {
+        self.read(move |connection| read::is_spent(connection, key)).await
     }
 
     async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError> {

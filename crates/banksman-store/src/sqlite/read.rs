@@ -9,7 +9,7 @@ use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
 
 use super::rows::{self, CASE_COLUMNS, CREDENTIAL_COLUMNS};
-use crate::{BatchRecord, Control, Credential, EventQuery, Order, StoredEvent, StoredNotice};
+use crate::{BatchRecord, Control, Credential, EventQuery, Order, Person, StoredEvent, StoredNotice};
 
 pub(super) fn case(connection: &Connection, id: ActionId) -> rusqlite::Result<Option<Case>> {
     connection
@@ -104,6 +104,19 @@ pub(super) fn credentials(connection: &Connection) -> rusqlite::Result<Vec<Crede
         .prepare_cached(&format!("SELECT {CREDENTIAL_COLUMNS} FROM credentials ORDER BY id"))?
         .query_map([], rows::credential)?
         .collect()
+}
+
+pub(super) fn people(connection: &Connection) -> rusqlite::Result<Vec<Person>> {
+    connection
+        .prepare_cached("SELECT body FROM people ORDER BY id")?
+        .query_map([], |row| rows::json(row, 0))?
+        .collect()
+}
+
+pub(super) fn is_spent(connection: &Connection, key: Digest) -> rusqlite::Result<bool> {
+    connection
+        .prepare_cached("SELECT EXISTS (SELECT 1 FROM spent WHERE key = ?1)")?
+        .query_row([key.as_bytes()], |row| row.get(0))
 }
 
 pub(super) fn events_sql(query: &EventQuery) -> (String, Vec<Value>) {

@@ -68,7 +68,7 @@ pub(super) fn case(row: &Row<'_>) -> rusqlite::Result<Case> {
 }
 
 pub(super) const CREDENTIAL_COLUMNS: &str =
-    "id, secret_hash, kind, name, owner, roles, created_at, expires_at, revoked_at";
+    "id, secret_hash, kind, name, owner, roles, created_at, expires_at, revoked_at, session";
 
 pub(super) fn credential(row: &Row<'_>) -> rusqlite::Result<Credential> {
     let kind: PrincipalKind = name(row, 2)?;
@@ -82,5 +82,6 @@ pub(super) fn credential(row: &Row<'_>) -> rusqlite::Result<Credential> {
         created_at: time(row, 6)?,
         expires_at: moment(row, 7)?,
         revoked_at: moment(row, 8)?,
+        session: if row.get_ref(9)?.as_str_or_null()?.is_some() { Some(json(row, 9)?) } else { None },
     })
 }

@@ -88,6 +88,7 @@ fn approved(case: &Case) -> Transition {
         reason: None,
         message: None,
         remember: false,
+        step_up: None,
     };
     step(case, Command::Decide(ballot), &Moment::at(second(1))).unwrap()
 }

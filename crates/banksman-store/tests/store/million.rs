@@ -159,6 +159,7 @@ impl Queue {
             reason: None,
             message: None,
             remember: false,
+            step_up: None,
         };
         let moment = Moment::at(self.began.after(Duration::from_secs(1)));
         let transition = step(&case, Command::Decide(ballot), &moment).expect("a decision in time");

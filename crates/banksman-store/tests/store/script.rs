@@ -82,6 +82,7 @@ pub(crate) fn deciding(case: &Case, by: &str, decision: Decision) -> Commit {
         reason: None,
         message: None,
         remember: false,
+        step_up: None,
     };
     let transition = step(case, Command::Decide(ballot), &Moment::at(now())).expect("a decision in time");
     let advanced = AdvancedCase {

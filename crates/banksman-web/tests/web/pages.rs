@@ -167,6 +167,7 @@ fn entries(words: &str) -> Vec<Entry> {
             message: some(),
             acting: Vec::new(),
             solo_operator: false,
+            step_up: None,
         },
         Fact::Cancelled { reason: some() },
         Fact::Finished { late: true, error: some() },

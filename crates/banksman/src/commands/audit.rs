@@ -1,6 +1,7 @@
 //! `banksman audit`: what happened, by whom.
 
 mod observed;
+mod verify;
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -30,6 +31,8 @@ enum Command {
     Query(Query),
     /// What people would have been asked about, had policy not only observed; and how often
     Observed(observed::Args),
+    /// Check what passkeys signed, without a server
+    Verify(verify::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -95,6 +98,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Query(query) => list(query, context),
         Command::Observed(args) => observed::run(args, context),
+        Command::Verify(args) => verify::run(args, context),
     }
 }
 
@@ -215,6 +219,7 @@ fn detail(fact: &Fact) -> String {
         Fact::JobRetried { about, job } | Fact::JobDropped { about, job } => {
             format!("job {job} about {about}")
         }
+        Fact::Person { person, change } => format!("{person} {}", change.words()),
     }
 }
 
@@ -259,6 +264,7 @@ mod tests {
                 message: None,
                 acting: Vec::new(),
                 solo_operator: false,
+                step_up: None,
             },
         }
     }

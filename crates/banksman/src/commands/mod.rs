@@ -42,6 +42,7 @@ pub(crate) mod doctor;
 pub(crate) mod migrate;
 pub(crate) mod store;
 pub(crate) mod token;
+pub(crate) mod user;
 
 /// Runs a command; an error is reported, and given its exit code, by [`crate::exit::report`].
 pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCode> {
@@ -71,6 +72,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Jobs(args) => jobs::run(&args, context),
         Command::Audit(args) => audit::run(&args, context),
         Command::Token(args) => token::run(&args, context),
+        Command::User(args) => user::run(&args, context),
         Command::Migrate(args) => migrate::run(&args, context),
         Command::Store(args) => store::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),

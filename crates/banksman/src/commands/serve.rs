@@ -9,9 +9,10 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use banksman_core::{Actor, PrincipalKind};
-use banksman_engine::{Engine, EngineConfig, LogSink, NewToken};
-use banksman_http::{App, Hosts};
+use banksman_engine::{By, Engine, EngineConfig, LogSink, NewPerson, NewToken};
+use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_mcp::{Config, Gateway};
+use banksman_oidc::Provider;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -44,9 +45,18 @@ pub(crate) struct Args {
     /// The channels by which people are told [default: DATA/channels.yaml, if there is one]
     #[arg(long, value_name = "FILE", env = "BANKSMAN_CHANNELS")]
     channels: Option<PathBuf>,
+    /// Which identity provider vouches for people [default: DATA/identity.yaml, if there is one]
+    #[arg(long, value_name = "FILE", env = "BANKSMAN_IDENTITY")]
+    identity: Option<PathBuf>,
     /// Another name that this server is reached by; may be given several times
     #[arg(long, value_name = "NAME")]
     allow_host: Vec<String>,
+    /// The address that people reach this server by, such as https://banksman.example
+    #[arg(long, value_name = "URL", env = "BANKSMAN_PUBLIC_URL", value_parser = PublicAddress::parse)]
+    public_url: Option<PublicAddress>,
+    /// Requests come through a proxy of yours: believe the last entry of its X-Forwarded-For
+    #[arg(long)]
+    behind_proxy: bool,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
@@ -102,6 +112,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let policy = Arc::new(read_policy(&policy_path)?);
     let mcp = read_mcp(args.mcp.as_deref(), &folder)?;
     let channels = channels::read(args.channels.as_deref(), &folder, args.listen)?;
+    let identity = read_identity(args.identity.as_deref(), &folder)?;
     // Before anything is stored: a start that ends here must not pass for the first one.
     let listener = banksman_http::listen(args.listen)
         .with_context(|| format!("cannot listen on {}: is another server running there?", args.listen))?;
@@ -122,10 +133,16 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
         }
         None => None,
     };
-    let hosts = Hosts::of(address, &args.allow_host);
-    let app = App::with_gateway(Arc::clone(&engine), hosts, stopping.clone(), gateway.clone());
+    let public = args.public_url.clone().unwrap_or_else(|| PublicAddress::local(address));
+    let names: Vec<String> = args.allow_host.iter().cloned().chain([public.host().to_owned()]).collect();
+    let hosts = Hosts::of(address, &names);
+    let reached_at = public.origin().to_owned();
+    let provider = identity.map(|config| Provider::new(config, public.origin()));
+    let config =
+        AppConfig { gateway: gateway.clone(), address: public, behind_proxy: args.behind_proxy, provider };
+    let app = App::new(Arc::clone(&engine), hosts, stopping.clone(), config);
     // Not by whether there was a database: an earlier start may have been killed before it had shown anything.
-    let first = first_start(&engine, &app, &url).await?;
+    let first = first_start(&engine, &reached_at).await?;
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
 
     let mut workers = match channels {
@@ -155,18 +172,31 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The MCP servers behind this one: those of the file that was named, or of the one in the data folder.
-fn read_mcp(named: Option<&Path>, folder: &Folder) -> anyhow::Result<Option<Config>> {
-    let usual = folder.mcp();
+/// Who vouches for people: the provider of the file that was named, or of the one in the data folder.
+fn read_identity(named: Option<&Path>, folder: &Folder) -> anyhow::Result<Option<banksman_oidc::Config>> {
+    let Some((shown, text)) = read_beside(named, &folder.identity())? else { return Ok(None) };
+    banksman_oidc::Config::parse(&shown, &text).map(Some).map_err(|error| {
+        stop(Exit::Usage, format!("the identity provider of {shown} cannot be used:\n{error}"))
+    })
+}
+
+/// A file that was named, or the usual one, if it is there: its name and its text.
+fn read_beside(named: Option<&Path>, usual: &Path) -> anyhow::Result<Option<(String, String)>> {
     let path = match named {
         Some(path) => path,
-        None if usual.exists() => &usual,
+        None if usual.exists() => usual,
         None => return Ok(None),
     };
-    let shown = path.display();
+    let shown = path.display().to_string();
     let text = std::fs::read_to_string(path)
         .map_err(|error| stop(Exit::Usage, format!("cannot read {shown}: {error}")))?;
-    Config::parse(&shown.to_string(), &text)
+    Ok(Some((shown, text)))
+}
+
+/// The MCP servers behind this one: those of the file that was named, or of the one in the data folder.
+fn read_mcp(named: Option<&Path>, folder: &Folder) -> anyhow::Result<Option<Config>> {
+    let Some((shown, text)) = read_beside(named, &folder.mcp())? else { return Ok(None) };
+    Config::parse(&shown, &text)
         .map(Some)
         .map_err(|error| stop(Exit::Usage, format!("the MCP servers of {shown} cannot be used:\n{error}")))
 }
@@ -195,16 +225,19 @@ fn operator() -> String {
 }
 
 /// What there is to begin with, if nobody has begun before.
-async fn first_start(engine: &Engine, app: &App, url: &str) -> anyhow::Result<Option<FirstStart>> {
+async fn first_start(engine: &Engine, url: &str) -> anyhow::Result<Option<FirstStart>> {
     let token = |kind, name: String| NewToken { kind, name, owner: None, roles: Vec::new(), lifetime: None };
     let new = [token(PrincipalKind::Reviewer, operator()), token(PrincipalKind::Agent, "agent".into())];
     let issued = engine.issue_first_tokens(&new, &Actor::Operator).await?;
     let Some([reviewer, agent]) = issued.as_deref() else { return Ok(None) };
-    let code = app.sign_in_code(&operator())?;
+    let new =
+        NewPerson { name: operator(), display_name: None, kind: PrincipalKind::Admin, roles: Vec::new() };
+    let person = engine.add_person(By::Operator, new).await?;
+    let link = engine.sign_in_link(person.id).await?;
     Ok(Some(FirstStart {
         reviewer_token: reviewer.secret.clone(),
         agent_token: agent.secret.clone(),
-        sign_in_link: format!("{url}/sign-in?code={code}"),
+        sign_in_link: link.address(url),
     }))
 }
 

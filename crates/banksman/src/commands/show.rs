@@ -159,6 +159,9 @@ fn policy(sheet: &mut Sheet, action: &ActionView) {
     if verdict.require_reason {
         sheet.field("reason", "needed with a decision");
     }
+    if verdict.require_passkey {
+        sheet.field("passkey", "an approval needs the touch of one, in the console");
+    }
     sheet.field("remember", if verdict.allow_remember { "allowed" } else { "not allowed" });
     if !verdict.escalation.is_empty() {
         sheet.field("unanswered", &chain(&verdict.escalation));

@@ -37,4 +37,5 @@ mod store_copy;
 mod token;
 mod torture;
 mod triage;
+mod user;
 mod watch;

@@ -129,6 +129,7 @@ pub(super) fn command(ask: Ask, case: &Case) -> Command {
                 reason: vote.reason.map(str::to_owned),
                 message: vote.message.map(str::to_owned),
                 remember: vote.remember,
+                step_up: None,
             };
             match vote.becomes {
                 Some(verdict) => Command::Edit(Edit { ballot, submission: submission(49, None, *verdict) }),

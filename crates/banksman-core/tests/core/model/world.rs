@@ -208,6 +208,7 @@ impl House {
             reason: None,
             message: None,
             remember: false,
+            step_up: None,
         };
         match verb {
             Verb::Decide { decision, seen } => Command::Decide(ballot(decision, seen)),

@@ -53,8 +53,22 @@ async fn a_form_that_is_not_from_this_session_is_refused() {
     for csrf in ["", "x", other.csrf.as_str()] {
         let forged = Browser { cookie: browser.cookie.clone(), csrf: csrf.into() };
         forged.decide(&server, &action, "approve").await.problem(403, "origin_not_allowed");
-        for path in ["/sign-out", "/cancel", "/grants", "/delegations", "/freezes", "/mode", "/mode/fallback"]
-        {
+        for path in [
+            "/sign-out",
+            "/cancel",
+            "/grants",
+            "/delegations",
+            "/freezes",
+            "/mode",
+            "/mode/fallback",
+            "/people",
+            "/account/password",
+            "/account/password/remove",
+            "/account/passkeys",
+            "/account/passkeys/remove",
+            "/account/recovery-codes",
+            "/account/sign-out-everywhere",
+        ] {
             forged.form(&server, path, &[]).await.problem(403, "origin_not_allowed");
         }
     }

@@ -1,12 +1,17 @@
 //! The review console, as a browser without scripts uses it.
 
+mod account;
 mod decide;
 mod guide;
 mod house;
+mod key;
 mod overview;
 mod pages;
+mod passkeys;
+mod people;
 mod policy;
 mod sign_in;
+mod step_up;
 
 use serde_json::Value;
 
@@ -21,10 +26,14 @@ pub(crate) struct Browser {
 
 impl Browser {
     pub(crate) async fn sign_in(server: &Server, name: &str) -> Self {
-        let code = server.app.sign_in_code(name).unwrap();
+        let code = server.sign_in_code(name).await;
         let answer = server.send(Request::form("/sign-in", &[("code", &code)])).await;
-        assert_eq!((answer.status, answer.header("location")), (303, Some("/")), "{}", answer.text());
-        let cookie = answer.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+        assert_eq!(answer.status, 303, "{}", answer.text());
+        Self::with(server, cookie_of(&answer)).await
+    }
+
+    /// With a cookie that someone just got.
+    pub(crate) async fn with(server: &Server, cookie: String) -> Self {
         let mut browser = Self { cookie, csrf: String::new() };
         browser.csrf = hidden(&browser.page(server).await.text(), "csrf");
         browser
@@ -66,6 +75,17 @@ impl Browser {
     pub(crate) async fn decide(&self, server: &Server, action: &Value, decision: &str) -> Response {
         self.about(server, "/decide", action, &[("decision", decision), ("reason", "seen")]).await
     }
+}
+
+/// The cookie that an answer sets, as a browser sends it back.
+pub(crate) fn cookie_of(answer: &Response) -> String {
+    answer
+        .header("set-cookie")
+        .unwrap_or_else(|| panic!("no cookie: {answer:?}"))
+        .split(';')
+        .next()
+        .unwrap()
+        .to_owned()
 }
 
 /// The value of a hidden field.

@@ -23,6 +23,7 @@ fn token(number: u64) -> Commit {
         created_at: second(0),
         expires_at: None,
         revoked_at: None,
+        session: None,
     };
     let fact = Fact::TokenIssued {
         token: id,

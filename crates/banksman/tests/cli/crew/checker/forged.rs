@@ -42,7 +42,14 @@ fn proposed() -> Fact {
 }
 
 fn decided(decision: Decision) -> Fact {
-    Fact::Decided { decision, reason: None, message: None, acting: Vec::new(), solo_operator: false }
+    Fact::Decided {
+        decision,
+        reason: None,
+        message: None,
+        acting: Vec::new(),
+        solo_operator: false,
+        step_up: None,
+    }
 }
 
 fn modified(number: u64) -> Fact {
@@ -53,6 +60,7 @@ fn modified(number: u64) -> Fact {
         reason: None,
         acting: Vec::new(),
         solo_operator: false,
+        step_up: None,
     }
 }
 

@@ -1,0 +1,223 @@
+//! People: who there is, what they may, and how they prove that it is them.
+//!
+//! Every change is computed on everyone as they are and guarded by the epoch of the house rules, so of two that meet the
+//! second is computed again: a link is used once, a code is used once, and no failed attempt is forgotten.
+
+mod accept;
+mod desk;
+mod factors;
+mod links;
+mod manage;
+mod passkeys;
+mod password;
+mod sessions;
+mod step_up;
+mod vouched;
+
+use banksman_core::audit::{Event, Fact};
+use banksman_core::{Actor, PersonChange, PersonId, Principal, PrincipalKind, Standing, Timestamp};
+use banksman_store::{Commit, CommitError, Conflict, ControlChange, Credential, Person};
+
+pub use accept::{AcceptedInvitation, FirstFactor};
+pub use factors::NewPassword;
+pub use links::IssuedLink;
+pub use manage::NewPerson;
+pub use passkeys::{PasskeyAnswer, PasskeyQuestion, PasskeyRegistration};
+pub use password::PasswordAttempt;
+pub use sessions::SessionInfo;
+pub use step_up::StepUpQuestion;
+pub use vouched::VouchedFor;
+
+pub(crate) use desk::IdentityDesk;
+pub(crate) use sessions::SESSION_PREFIX;
+
+use crate::advance::TRIES;
+use crate::{Engine, EngineError};
+
+/// Who changes something about people.
+#[derive(Debug, Clone, Copy)]
+pub enum By<'a> {
+    /// Someone at the machine.
+    Operator,
+    /// Someone who came in.
+    Person(&'a Principal),
+}
+
+impl By<'_> {
+    fn actor(&self) -> Actor {
+        match self {
+            Self::Operator => Actor::Operator,
+            Self::Person(principal) => Actor::from(*principal),
+        }
+    }
+
+    /// People are looked after by administrators.
+    fn must_administer(&self) -> Result<(), EngineError> {
+        match self {
+            Self::Operator | Self::Person(Principal { kind: PrincipalKind::Admin, .. }) => Ok(()),
+            Self::Person(_) => Err(EngineError::NotYours("only administrators look after people".into())),
+        }
+    }
+
+    fn name(&self) -> Option<&str> {
+        match self {
+            Self::Operator => None,
+            Self::Person(principal) => Some(&principal.name),
+        }
+    }
+}
+
+/// Everyone, and all that they came in with, at one moment.
+pub(crate) struct Folk {
+    people: Vec<Person>,
+    credentials: Vec<Credential>,
+    now: Timestamp,
+}
+
+impl Folk {
+    fn by_id(&self, id: PersonId) -> Result<&Person, EngineError> {
+        self.people.iter().find(|person| person.id == id).ok_or(EngineError::NotFound)
+    }
+
+    fn by_name(&self, name: &str) -> Result<&Person, EngineError> {
+        self.people.iter().find(|person| person.name == name).ok_or(EngineError::NotFound)
+    }
+
+    /// Someone who may come in.
+    fn active(&self, name: &str) -> Result<&Person, EngineError> {
+        self.by_name(name)
+            .ok()
+            .filter(|person| person.standing == Standing::Active)
+            .ok_or(EngineError::Unauthenticated)
+    }
+
+    /// The credentials of a person that still work.
+    fn live<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Credential> {
+        self.credentials
+            .iter()
+            .filter(move |held| held.kind.decides() && held.name == name && held.is_live(self.now))
+    }
+
+    /// Ends the sessions of a person.
+    fn end_sessions(&self, name: &str) -> Vec<ControlChange> {
+        let sessions = self.live(name).filter(|held| held.session.is_some());
+        sessions.map(|held| ControlChange::RevokeCredential { id: held.id, at: self.now }).collect()
+    }
+
+    /// Ends everything that a person came in with, tokens too.
+    fn end_all(&self, name: &str) -> Vec<ControlChange> {
+        self.live(name).map(|held| ControlChange::RevokeCredential { id: held.id, at: self.now }).collect()
+    }
+}
+
+/// What is to be changed about people.
+pub(crate) struct Amendment<T> {
+    people: Vec<Person>,
+    control: Vec<ControlChange>,
+    changes: Vec<(String, PersonChange)>,
+    /// Who did it, if not who asked: whoever signs in is nobody until they have.
+    actor: Option<Actor>,
+    answer: T,
+}
+
+impl<T> Amendment<T> {
+    fn of(person: Person, change: PersonChange, answer: T) -> Self {
+        let changes = vec![(person.name.clone(), change)];
+        Self { people: vec![person], control: Vec::new(), changes, actor: None, answer }
+    }
+
+    fn and(mut self, control: impl IntoIterator<Item = ControlChange>) -> Self {
+        self.control.extend(control);
+        self
+    }
+
+    fn also(mut self, person: &str, change: PersonChange) -> Self {
+        self.changes.push((person.to_owned(), change));
+        self
+    }
+
+    fn by(self, person: &Person) -> Self {
+        Self { actor: Some(actor_of(person)), ..self }
+    }
+}
+
+fn actor_of(person: &Person) -> Actor {
+    let name = person.name.clone();
+    match person.kind {
+        PrincipalKind::Admin => Actor::Admin { name },
+        PrincipalKind::Reviewer | PrincipalKind::Agent => Actor::Reviewer { name },
+    }
+}
+
+impl Engine {
+    /// Changes something about people: computed on everyone as they are, and again if that changes meanwhile.
+    async fn amend_people<T: Send>(
+        &self,
+        by: By<'_>,
+        plan: impl Fn(&Folk) -> Result<Amendment<T>, EngineError> + Send + Sync,
+    ) -> Result<T, EngineError> {
+        for _ in 0..TRIES {
+            // The epoch before the people: whoever changes one in between raises it, and the guard fails.
+            let epoch = self.house().await?.epoch;
+            if let By::Person(principal) = by {
+                self.confirm(principal, epoch).await?;
+            }
+            let folk = Folk {
+                people: self.store.people().await?,
+                credentials: self.store.credentials().await?,
+                now: self.clock.now(),
+            };
+            let Amendment { people, mut control, changes, actor, answer } = plan(&folk)?;
+            let actor = actor.unwrap_or_else(|| by.actor());
+            control.extend(people.into_iter().map(|person| ControlChange::PutPerson(Box::new(person))));
+            let event =
+                |(person, change)| Event::general(folk.now, actor.clone(), Fact::Person { person, change });
+            let commit = Commit {
+                control_epoch: Some(epoch),
+                control,
+                events: changes.into_iter().map(event).collect(),
+                ..Commit::default()
+            };
+            match self.store.commit(commit).await {
+                Ok(committed) => {
+                    self.live.advance(committed.last_seq);
+                    self.credentials.forget_all();
+                    self.reload_control().await?;
+                    return Ok(answer);
+                }
+                Err(CommitError::Conflict(Conflict::ControlMoved)) => {}
+                Err(error) => return Err(EngineError::unguarded(error)),
+            }
+        }
+        Err(EngineError::Internal("people kept changing".into()))
+    }
+
+    /// Everyone, also those who were removed.
+    ///
+    /// # Errors
+    /// If it is not for the caller to know, or the store cannot be read.
+    pub async fn people(&self, by: By<'_>) -> Result<Vec<Person>, EngineError> {
+        by.must_administer()?;
+        Ok(self.store.people().await?)
+    }
+
+    /// One person, for administrators.
+    ///
+    /// # Errors
+    /// As [`Engine::people`], or if there is none such.
+    pub async fn person(&self, by: By<'_>, id: PersonId) -> Result<Person, EngineError> {
+        let people = self.people(by).await?;
+        people.into_iter().find(|person| person.id == id).ok_or(EngineError::NotFound)
+    }
+
+    /// Oneself, if one is a person of this house and not only the holder of a token.
+    ///
+    /// # Errors
+    /// If the store cannot be read.
+    pub async fn oneself(&self, principal: &Principal) -> Result<Option<Person>, EngineError> {
+        let people = self.store.people().await?;
+        Ok(people
+            .into_iter()
+            .find(|person| person.name == principal.name && person.standing == Standing::Active))
+    }
+}

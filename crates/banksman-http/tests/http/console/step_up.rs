@@ -1,0 +1,207 @@
+//! `/decide` with a passkey: the touch counts for one decision of one person on one version of one action.
+
+use banksman_core::audit::{Event, Fact};
+use banksman_identity::Evidence;
+use serde_json::{Value, json};
+
+use super::key::{Answer, AtHome, Key, challenge};
+use super::{Browser, hidden};
+use crate::client::Response;
+use crate::server::{Server, id};
+
+async fn press(
+    who: &AtHome<'_>,
+    action: &Value,
+    decision: &str,
+    more: &[(&str, &str)],
+    answer: &Answer,
+) -> Response {
+    let version = action["version"].to_string();
+    let fields = [
+        ("id", id(action)),
+        ("version", version.as_str()),
+        ("digest", action["digest"].as_str().unwrap()),
+        ("decision", decision),
+    ];
+    who.submit("/decide", &[fields.as_slice(), more].concat(), answer).await
+}
+
+/// Presses a button, and has the key sign what the page then asks.
+async fn touched(
+    who: &AtHome<'_>,
+    key: &mut Key,
+    action: &Value,
+    decision: &str,
+    more: &[(&str, &str)],
+) -> Answer {
+    let page = press(who, action, decision, more, &Vec::new()).await;
+    assert_eq!(page.status, 200, "{}", page.text());
+    let page = page.text();
+    let mut answer = key.sign(&challenge(&page), &who.origin());
+    answer.push(("nonce", hidden(&page, "nonce")));
+    answer
+}
+
+async fn status(server: &Server, action: &Value) -> Value {
+    server.show(&server.riley, action).await["status"].clone()
+}
+
+/// The log bears out what it says, and so many decisions were proved.
+async fn proved(server: &Server) -> Result<u64, String> {
+    let mut evidence = Evidence::default();
+    for stored in server.engine.events(banksman_store::EventQuery::following(0, 10_000)).await.unwrap() {
+        let event = Event::from_bytes(stored.body.as_bytes()).unwrap();
+        evidence.take(stored.seq, &event).map_err(|flaw| flaw.to_string())?;
+    }
+    Ok(evidence.proved())
+}
+
+#[tokio::test]
+async fn a_touch_approves_and_the_log_proves_it() {
+    let server = Server::start().await;
+    let mut key = Key::new("key-1");
+    let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
+    let action = server.propose("launch", json!({"rocket": 1})).await;
+    let answer = touched(&ann, &mut key, &action, "approve", &[("reason", "go")]).await;
+    assert_eq!(status(&server, &action).await, "pending", "asking decides nothing");
+    let done = press(&ann, &action, "approve", &[("reason", "go")], &answer).await;
+    assert_eq!(done.status, 303, "{}", done.text());
+    assert_eq!(status(&server, &action).await, "authorised");
+    assert_eq!(proved(&server).await, Ok(1));
+    // Denying needs no key.
+    let other = server.propose("launch", json!({"rocket": 2})).await;
+    assert_eq!(press(&ann, &other, "deny", &[], &Vec::new()).await.status, 303);
+    assert_eq!(status(&server, &other).await, "denied");
+}
+
+#[tokio::test]
+async fn a_touch_is_worth_nothing_elsewhere() {
+    let server = Server::start().await;
+    let (mut anns, mut bobs) = (Key::new("key-1"), Key::new("key-2"));
+    let ann = AtHome::invited(&server, "ann-marie", &[], &mut anns).await;
+    let bob = AtHome::invited(&server, "bob-dylan", &[], &mut bobs).await;
+    let action = server.propose("land", json!({"rocket": 1})).await;
+    let twin = server.propose("land", json!({"rocket": 2})).await;
+    let refused = |answer: Response, what: &str| {
+        assert_eq!(answer.status, 409, "{what}: {}", answer.text());
+        assert!(answer.text().contains("Not done"), "{what}");
+    };
+    let answer = touched(&ann, &mut anns, &action, "approve", &[]).await;
+    refused(press(&ann, &twin, "approve", &[], &answer).await, "another action");
+    let answer = touched(&ann, &mut anns, &action, "approve", &[]).await;
+    refused(press(&bob, &action, "approve", &[], &answer).await, "another person");
+    let answer = touched(&ann, &mut anns, &action, "approve", &[]).await;
+    let edit = [("args", "{\"rocket\":3}")];
+    refused(press(&ann, &action, "modify", &edit, &answer).await, "another decision");
+    // A key of someone else signs for ann.
+    let page = press(&ann, &action, "approve", &[], &Vec::new()).await.text();
+    let mut foreign = bobs.sign(&challenge(&page), &ann.origin());
+    foreign.push(("nonce", hidden(&page, "nonce")));
+    refused(press(&ann, &action, "approve", &[], &foreign).await, "another's key");
+    // An edit signs what it makes.
+    let answer = touched(&ann, &mut anns, &twin, "modify", &[("args", "{\"rocket\":4}")]).await;
+    refused(press(&ann, &twin, "modify", &[("args", "{\"rocket\":5}")], &answer).await, "another edit");
+    for action in [&action, &twin] {
+        assert_eq!(server.show(&server.riley, action).await["votes"], json!([]));
+    }
+    // The right one counts, and once.
+    let answer = touched(&ann, &mut anns, &action, "approve", &[]).await;
+    assert_eq!(press(&ann, &action, "approve", &[], &answer).await.status, 303);
+    refused(press(&ann, &action, "approve", &[], &answer).await, "the same again");
+    assert_eq!(status(&server, &action).await, "pending", "two are needed");
+    // On another version, the old touch is worth nothing.
+    let edit = [("args", "{\"rocket\":6}")];
+    let answer = touched(&bob, &mut bobs, &action, "approve", &[]).await;
+    let signed = touched(&ann, &mut anns, &action, "modify", &edit).await;
+    assert_eq!(press(&ann, &action, "modify", &edit, &signed).await.status, 303);
+    let now = server.show(&server.riley, &action).await;
+    assert_eq!(now["version"], 2);
+    refused(press(&bob, &now, "approve", &[], &answer).await, "another version");
+    let answer = touched(&bob, &mut bobs, &now, "approve", &[]).await;
+    assert_eq!(press(&bob, &now, "approve", &[], &answer).await.status, 303);
+    assert_eq!(status(&server, &action).await, "authorised");
+    assert_eq!(proved(&server).await, Ok(3));
+}
+
+#[tokio::test]
+async fn without_a_touch_everyone_is_told_where_to_go() {
+    let server = Server::start().await;
+    let action = server.propose("launch", json!({})).await;
+    let by_token = server.decide(&server.ann, &action, json!({"decision": "approve"})).await;
+    let problem = by_token.problem(403, "step_up_required");
+    assert!(problem["detail"].as_str().unwrap().contains("console"), "{problem}");
+    // Someone without a passkey, and someone at an address where none works.
+    let mut key = Key::new("key-1");
+    let home = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
+    let elsewhere = Browser { cookie: home.cookie.clone(), csrf: home.csrf.clone() };
+    let keyless = Browser::sign_in(&server, "ada").await;
+    for browser in [&elsewhere, &keyless] {
+        let refused = browser.decide(&server, &action, "approve").await;
+        assert_eq!(refused.status, 409);
+        assert!(refused.text().contains("touch of a passkey"), "{}", refused.text());
+    }
+    // In a batch there is one button for many; a touch is for one.
+    let items = json!({"items": [{"tool": "launch", "args": {"n": 1}}]});
+    let batch =
+        server.send(crate::client::Request::post("/v1/batches", &items).by(&server.riley)).await.ok(200);
+    let decisions = json!({"digest": batch["digest"], "decisions": [{"id": batch["items"][0]["id"], "decision": "approve"}]});
+    let path = format!("/v1/batches/{}/decision", id(&batch));
+    let answer = server.send(crate::client::Request::post(path, &decisions).by(&server.ann)).await.ok(200);
+    assert_eq!(answer["results"][0]["code"], "step_up_required", "{answer}");
+    assert_eq!(status(&server, &action).await, "pending");
+}
+
+#[tokio::test]
+async fn a_log_that_was_tampered_with_does_not_hold() {
+    let server = Server::start().await;
+    let mut key = Key::new("key-1");
+    let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
+    let action = server.propose("launch", json!({})).await;
+    let answer = touched(&ann, &mut key, &action, "approve", &[]).await;
+    assert_eq!(press(&ann, &action, "approve", &[], &answer).await.status, 303);
+    let stored = server.engine.events(banksman_store::EventQuery::following(0, 10_000)).await.unwrap();
+    let events: Vec<(u64, Event)> =
+        stored.iter().map(|event| (event.seq, Event::from_bytes(event.body.as_bytes()).unwrap())).collect();
+    let flaws = |change: &dyn Fn(&mut Event)| {
+        let mut evidence = Evidence::default();
+        let mut flaws = 0;
+        for (seq, event) in &events {
+            let mut event = event.clone();
+            if matches!(event.fact, Fact::Decided { .. }) {
+                change(&mut event);
+            }
+            flaws += usize::from(evidence.take(*seq, &event).is_err());
+        }
+        flaws
+    };
+    assert_eq!(flaws(&|_| ()), 0);
+    assert_eq!(
+        flaws(&|event| event.actor = banksman_core::Actor::Reviewer { name: "bob".into() }),
+        1,
+        "another person"
+    );
+    assert_eq!(flaws(&|event| event.action.as_mut().unwrap().version = 2), 1, "another version");
+    assert_eq!(
+        flaws(&|event| event.action.as_mut().unwrap().digest = banksman_core::Digest::of(b"else")),
+        1,
+        "another digest"
+    );
+    assert_eq!(
+        flaws(&|event| if let Fact::Decided { step_up, .. } = &mut event.fact {
+            *step_up = None
+        }),
+        1,
+        "no signature"
+    );
+    let other_nonce = |event: &mut Event| {
+        if let Fact::Decided { step_up: Some(assertion), .. } = &mut event.fact {
+            assertion.nonce.push('x');
+        }
+    };
+    assert_eq!(flaws(&other_nonce), 1, "another nonce");
+    // A missing event is a flaw too.
+    let mut evidence = Evidence::default();
+    let gaps =
+        events.iter().filter(|(seq, _)| *seq != 3).filter(|(seq, event)| evidence.take(*seq, event).is_err());
+    assert!(gaps.count() >= 1);
+}

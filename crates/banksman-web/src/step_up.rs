@@ -1,0 +1,54 @@
+//! A decision that a passkey has to sign.
+
+use banksman_core::Decision;
+use banksman_core::wire::ActionView;
+use banksman_review::decided;
+use maud::html;
+
+use crate::FormField;
+use crate::frame::{Frame, Place};
+use crate::parts::hidden;
+use crate::passkey::Ask;
+use crate::text::Foreign;
+
+/// The page between a button and what it does.
+#[derive(Debug, Clone)]
+pub struct StepUpPage<'a> {
+    /// What it is about.
+    pub action: &'a ActionView,
+    /// What was decided.
+    pub decision: Decision,
+    /// What to ask the passkey.
+    pub ask: Ask,
+    /// What makes the question unlike any other.
+    pub nonce: &'a str,
+    /// What the form before had sent, to be sent again.
+    pub fields: &'a [FormField],
+}
+
+impl StepUpPage<'_> {
+    /// The page.
+    #[must_use]
+    pub fn render(&self, frame: &Frame<'_>) -> String {
+        let Self { action, decision, ask, nonce, fields } = self;
+        let again = html! {
+            @for (name, value) in fields.iter().filter(|(name, _)| !OURS.contains(&name.as_str())) { (hidden(name, value)) }
+            (hidden("nonce", nonce))
+        };
+        frame.page(
+            Place::Action,
+            "Touch your passkey",
+            &html! {
+                h1 { "Touch your passkey" }
+                p { "Policy asks for it, so that it can be proved later who let this run. You are about to have "
+                    b { (decided(*decision)) } " version " (action.version) " of " b { (Foreign(&action.tool)) } " by " (Foreign(&action.agent)) "." }
+                p.quiet { "It will sign the digest " code { (action.digest) } @if *decision == Decision::Modify { " with your edit" } ", this decision, and nothing else." }
+                (ask.get("/decide", "Sign with your passkey", &again))
+                p { a.button.plain href=(format!("/actions/{}", action.id)) { "Back" } }
+            },
+        )
+    }
+}
+
+/// What the form of this page sends itself.
+const OURS: &[&str] = &["nonce", "passkey", "client_data", "authenticator_data", "signature"];
