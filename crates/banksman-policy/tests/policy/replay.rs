@@ -14,6 +14,7 @@ fn verdict(tier: Tier) -> Verdict {
         timeout_seconds: 1,
         claim_within_seconds: 1,
         lease_seconds: 1,
+        require_passkey: false,
         require_reason: false,
         allow_remember: false,
         remember_limits: Default::default(),
