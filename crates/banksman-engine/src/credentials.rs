@@ -7,7 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Actor, Digest, Principal, PrincipalKind, Standing, Timestamp, TokenId};
-use banksman_store::{Commit, CommitError, Conflict, ControlChange, Credential};
+use banksman_store::{Commit, CommitError, Conflict, ControlChange, Credential, Person};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
@@ -165,8 +165,8 @@ impl Engine {
             .ok_or(EngineError::Unauthenticated)
     }
 
-    /// The person of this name, with the rights that their live credentials give them: for what they do where they
-    /// show none, and someone else vouches for who they are.
+    /// The person of this name, with the rights that the house and their live credentials give them: for what they do
+    /// where they show none, and someone else vouches for who they are.
     ///
     /// # Errors
     /// [`EngineError::Unauthenticated`] if they have none left.
@@ -177,12 +177,24 @@ impl Engine {
             .iter()
             .filter(|held| held.kind.decides() && held.name == name && held.is_live(now))
             .collect();
-        let newest = held.last().ok_or(EngineError::Unauthenticated)?;
+        let person = self.store.people().await?.into_iter().find(|person| person.name == name);
         let mut roles: Vec<String> = held.iter().flat_map(|held| held.roles.iter().cloned()).collect();
+        let principal = match (person, held.last()) {
+            (Some(person), _) if person.standing != Standing::Active || !person.kind.decides() => {
+                return Err(EngineError::Unauthenticated);
+            }
+            (Some(person), _) => {
+                let token = standing_for(&person);
+                roles.extend(person.roles);
+                Principal { token, kind: person.kind, name: person.name, owner: None, roles: Vec::new() }
+            }
+            (None, Some(newest)) => newest.principal(),
+            (None, None) => return Err(EngineError::Unauthenticated),
+        };
         roles.sort();
         roles.dedup();
         // A reviewer wherever a decision is taken: nothing that only administrators do is done this way.
-        Ok(Principal { kind: PrincipalKind::Reviewer, roles, ..newest.principal() })
+        Ok(Principal { kind: PrincipalKind::Reviewer, roles, ..principal })
     }
 
     /// Issues a credential.
@@ -297,6 +309,7 @@ impl Engine {
         for person in
             self.store.people().await?.into_iter().filter(|person| person.standing == Standing::Active)
         {
+            ends.insert(standing_for(&person), None);
             let held = HeldRoles { roles: person.roles, until: None };
             roles.entry(person.name).or_default().push(held);
         }
@@ -311,6 +324,11 @@ impl Engine {
         });
         if valid { Ok(()) } else { Err(EngineError::Unauthenticated) }
     }
+}
+
+/// What stands for a person of this house where they show no credential: live as long as they are active.
+fn standing_for(person: &Person) -> TokenId {
+    TokenId::from_bytes(person.id.to_bytes())
 }
 
 /// A new credential, and what there is to store of it.

@@ -101,6 +101,7 @@ pub(crate) struct Server {
     pub(crate) olga: String,
     /// An administrator.
     pub(crate) ada: String,
+    pub(crate) app: App,
     clock: Arc<TestClock>,
     stop: watch::Sender<bool>,
     _folder: TempDir,
@@ -133,7 +134,7 @@ impl Server {
         let config = AppConfig::at(public.unwrap_or_else(|| PublicAddress::local(address)));
         let hosts = Hosts::of(address, &[config.address.host().to_owned()]);
         let app = App::new(Arc::clone(&engine), hosts, stopping.clone(), config);
-        tokio::spawn(banksman_http::serve(listener, app, stopping));
+        tokio::spawn(banksman_http::serve(listener, app.clone(), stopping));
 
         let issue = |kind, name, owner: Option<&str>, roles: &[&str]| {
             let new = NewToken {
@@ -152,7 +153,7 @@ impl Server {
         let ben = issue(Reviewer, "ben", None, &["finance"]).await;
         let olga = issue(Reviewer, "olga", None, &[]).await;
         let ada = issue(Admin, "ada", None, &[]).await;
-        Self { address, engine, riley, sam, ann, ben, olga, ada, clock, stop, _folder: folder }
+        Self { address, engine, riley, sam, ann, ben, olga, ada, app, clock, stop, _folder: folder }
     }
 
     /// Another credential.

@@ -31,7 +31,7 @@ fn people_are_added_invited_locked_and_removed() {
         let done = installation.operator(&command);
         assert_eq!(stdout(&done).trim(), words, "{}", said(&done));
     }
-    let shown = document(&installation.operator(&["user", "show", "ann", "--json"]));
+    let shown: serde_json::Value = document(&installation.operator(&["user", "show", "ann", "--json"]));
     assert_eq!(shown["standing"], "removed");
     for refused in [&["user", "unlock", "ann"][..], &["user", "add", "ann"], &["user", "sign-in-link", "ann"]]
     {
