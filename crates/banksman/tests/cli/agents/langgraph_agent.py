@@ -30,7 +30,6 @@ FOLDER, TOKEN, KEY, PORT = sys.argv[1:5]
 
 class State(TypedDict, total=False):
     amount: int
-    action: dict
     answer: dict
     result: str
 
@@ -55,10 +54,10 @@ def ask(state):
 
 
 def act(state):
-    decision = state["answer"]["decisions"][0]
+    decision = state["answer"]["resume"]["decisions"][0]
     if decision["type"] not in ("approve", "edit"):
         return {"result": decision["message"]}
-    action = state["action"]
+    action = state["answer"]["action"]
     status, claim = call(f"/v1/actions/{action['id']}/claim", {"digest": action["digest"]})
     if status != 200:
         return {"result": claim["code"]}
@@ -104,8 +103,7 @@ def resume(body):
     # Called twice for one decision: the graph no longer waits, and nothing is done.
     if not graph.get_state(config).interrupts:
         return "already resumed"
-    graph.update_state(config, {"action": body["action"]})
-    return graph.invoke(Command(resume=body["resume"]), config)["result"]
+    return graph.invoke(Command(resume=body), config)["result"]
 
 
 class Handler(BaseHTTPRequestHandler):
