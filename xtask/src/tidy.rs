@@ -49,7 +49,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-outward",
         ],
     ),
-    ("banksman-web", &["banksman-core"]),
+    ("banksman-review", &["banksman-core"]),
+    ("banksman-web", &["banksman-core", "banksman-review"]),
     (
         "banksman-http",
         &[
@@ -63,6 +64,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("banksman-client", &["banksman-core"]),
+    ("banksman-tui", &["banksman-core", "banksman-review", "banksman-client"]),
     ("banksman-faults", &[]),
     (
         "banksman",
@@ -77,12 +79,15 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-outbox",
             "banksman-http",
             "banksman-client",
+            "banksman-review",
+            "banksman-tui",
         ],
     ),
 ];
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
-const PURE: &[&str] = &["banksman-core", "banksman-risk", "banksman-policy", "banksman-web"];
+const PURE: &[&str] =
+    &["banksman-core", "banksman-risk", "banksman-policy", "banksman-review", "banksman-web"];
 const IMPURE: &[&str] =
     &["tokio", "rusqlite", "axum", "hyper", "reqwest", "ureq", "getrandom", "rand", "async-trait"];
 

@@ -13,7 +13,7 @@ use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId};
 use serde::Serialize;
 
 use crate::transport::{Call, Transport};
-use crate::{ActionsQuery, AuditQuery, ClientError, PostQuery, Proposal};
+use crate::{ActionsQuery, AuditQuery, ClientError, Events, PostQuery, Proposal};
 
 /// A client with one server and one credential.
 ///
@@ -336,6 +336,15 @@ impl Client {
     /// As [`Client::propose`].
     pub fn audit(&self, query: &AuditQuery) -> Result<Page<EventView>, ClientError> {
         self.transport.fetch(Call::get("/v1/audit").query(query.pairs()))
+    }
+
+    /// What happens from now on, or after event `since`, until the connection ends.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn events(&self, since: Option<u64>) -> Result<Events, ClientError> {
+        let since = since.map(|seq| ("since", seq.to_string())).into_iter().collect();
+        self.transport.follow(Call::get("/v1/events").query(since))
     }
 
     /// Whether the server serves.

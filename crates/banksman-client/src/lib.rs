@@ -19,6 +19,7 @@
 //! ```
 
 mod error;
+mod events;
 mod query;
 mod transport;
 
@@ -29,4 +30,5 @@ mod tests;
 
 pub use client::Client;
 pub use error::ClientError;
+pub use events::Events;
 pub use query::{ActionsQuery, AuditQuery, PostQuery, Proposal};

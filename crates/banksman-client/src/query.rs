@@ -31,6 +31,8 @@ pub struct ActionsQuery {
     pub agent: Option<String>,
     /// The oldest first, instead of the order that the server finds useful.
     pub oldest_first: bool,
+    /// Of what is pending: what people should look at soonest first.
+    pub most_urgent_first: bool,
     /// Where the page before ended.
     pub cursor: Option<String>,
     /// How many at most.
@@ -95,7 +97,8 @@ impl ActionsQuery {
         add(&mut pairs, "tier", self.tier);
         add(&mut pairs, "tool", self.tool.as_ref());
         add(&mut pairs, "agent", self.agent.as_ref());
-        add(&mut pairs, "order", self.oldest_first.then_some("asc"));
+        let order = if self.most_urgent_first { Some("urgency") } else { self.oldest_first.then_some("asc") };
+        add(&mut pairs, "order", order);
         add(&mut pairs, "cursor", self.cursor.as_ref());
         add(&mut pairs, "limit", self.limit);
         pairs

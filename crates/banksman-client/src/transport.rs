@@ -7,8 +7,9 @@ use serde::de::DeserializeOwned;
 use ureq::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use ureq::http::{HeaderValue, Method, Uri};
 
-use crate::ClientError;
+use crate::events::SILENCE;
 use crate::query::Pairs;
+use crate::{ClientError, Events};
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 const ANSWER_WITHIN: Duration = Duration::from_secs(30);
@@ -117,17 +118,39 @@ impl Transport {
         self.succeed(call).map(drop)
     }
 
+    /// Sends and reads what comes, as long as it comes.
+    pub(crate) fn follow(&self, call: Call) -> Result<Events, ClientError> {
+        let failed = |error| ClientError::from_transport(&self.base, error);
+        let request = self
+            .dress(self.agent.get(self.url(&call)), &call)
+            .config()
+            .timeout_global(None)
+            .timeout_recv_response(Some(self.patience))
+            .timeout_per_read(Some(SILENCE))
+            .build();
+        let mut response = request.call().map_err(failed)?;
+        let status = response.status().as_u16();
+        if (200..300).contains(&status) {
+            let body = response.into_body().into_with_config().limit(u64::MAX).reader();
+            return Ok(Events::new(Box::new(body), self.base.clone()));
+        }
+        let body = response.body_mut().with_config().limit(MAX_ANSWER_BYTES).read_to_vec().map_err(failed)?;
+        Err(self.refused(&Answer { status, body }))
+    }
+
     fn succeed(&self, call: Call) -> Result<Answer, ClientError> {
         let answer = self.send(call).map_err(|error| ClientError::from_transport(&self.base, error))?;
-        if (200..300).contains(&answer.status) {
-            return Ok(answer);
-        }
+        if (200..300).contains(&answer.status) { Ok(answer) } else { Err(self.refused(&answer)) }
+    }
+
+    /// What an answer says that is no success.
+    fn refused(&self, answer: &Answer) -> ClientError {
         match serde_json::from_slice::<Problem>(&answer.body) {
-            Ok(problem) => Err(ClientError::Problem(Box::new(problem))),
+            Ok(problem) => ClientError::Problem(Box::new(problem)),
             Err(_) => {
                 let text = String::from_utf8_lossy(&answer.body);
                 let excerpt: String = text.chars().take(EXCERPT_CHARS).collect();
-                Err(self.unexpected(answer.status, format!("{:?}", excerpt.trim())))
+                self.unexpected(answer.status, format!("{:?}", excerpt.trim()))
             }
         }
     }

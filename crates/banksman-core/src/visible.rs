@@ -4,6 +4,7 @@
 //! reverses a file name, a zero-width character makes two names look the same. Every surface that shows such a text
 //! asks here, character by character, what to spell out instead; how it is spelled is the surface's own.
 
+mod line;
 mod pretty;
 mod text;
 
@@ -11,8 +12,9 @@ use std::fmt::{self, Write as _};
 
 use unicode_width::UnicodeWidthChar;
 
+pub use line::{Speller, Unframed, Visible, cut, width, wrap};
 pub use pretty::{one_line, pretty};
-pub use text::{Visible, brief};
+pub use text::brief;
 
 /// A JSON text with the same meaning, in which what hides or acts is spelled `\uXXXX`.
 ///

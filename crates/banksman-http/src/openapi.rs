@@ -244,7 +244,9 @@ fn describe(path: &str, access: Access, operation: &Operation) -> utoipa::openap
                 .schema(Some(id_schema(path))),
         );
     }
-    for name in ["upstream", "channel", "name"].into_iter().filter(|name| path.contains(&format!("{{{name}}}"))) {
+    for name in
+        ["upstream", "channel", "name"].into_iter().filter(|name| path.contains(&format!("{{{name}}}")))
+    {
         described = described.parameter(
             ParameterBuilder::new()
                 .name(name)

@@ -82,7 +82,8 @@ impl Config {
         for (name, channel) in &file.channels {
             check_name(name).map_err(|problem| at(channel, problem))?;
             let carrier = Carrier::read(&channel.value, &directory.console, keys);
-            carriers.insert(name.clone(), carrier.map_err(|problem| at(channel, format!("{name}: {problem}")))?);
+            carriers
+                .insert(name.clone(), carrier.map_err(|problem| at(channel, format!("{name}: {problem}")))?);
             let decide_up_to = channel.value.decide_up_to.unwrap_or(Risk::Critical);
             directory.channels.insert(name.clone(), ChannelRules { decide_up_to });
         }
@@ -123,7 +124,8 @@ impl Config {
     /// Channels that policy's routes name and that are not here. Such a leg reaches nobody.
     #[must_use]
     pub fn missing_channels(&self, policy: &Policy) -> Vec<String> {
-        let missing = policy.channels_of_routes().filter(|(_, channel)| !self.carriers.contains_key(*channel));
+        let missing =
+            policy.channels_of_routes().filter(|(_, channel)| !self.carriers.contains_key(*channel));
         missing.map(|(route, channel)| format!("route {route} names the channel {channel}")).collect()
     }
 
@@ -146,7 +148,8 @@ impl<T> At for Spanned<T> {
 }
 
 fn check_name(name: &str) -> Result<(), String> {
-    let clean = !name.trim().is_empty() && name.chars().count() <= NAME && !name.chars().any(char::is_control);
+    let clean =
+        !name.trim().is_empty() && name.chars().count() <= NAME && !name.chars().any(char::is_control);
     if clean { Ok(()) } else { Err(format!("a name has 1 to {NAME} characters")) }
 }
 

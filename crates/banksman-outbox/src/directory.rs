@@ -110,14 +110,16 @@ impl Directory {
     #[must_use]
     pub fn may_decide(&self, channel: &str, case: &Case, legs: Option<&[Leg]>) -> bool {
         let Some(rules) = self.channels.get(channel) else { return false };
-        case.submission.verdict.risk <= rules.decide_up_to && Leg::let_decide(legs.unwrap_or_default(), channel)
+        case.submission.verdict.risk <= rules.decide_up_to
+            && Leg::let_decide(legs.unwrap_or_default(), channel)
     }
 }
 
 impl Contact {
     /// The channels to use, of those that a route allows; none named means any.
     pub(crate) fn channels<'a>(&'a self, allowed: &'a [String]) -> impl Iterator<Item = &'a str> {
-        let preferred = move |channel: &&str| self.prefers.is_empty() || self.prefers.iter().any(|name| name == channel);
+        let preferred =
+            move |channel: &&str| self.prefers.is_empty() || self.prefers.iter().any(|name| name == channel);
         let allows = move |channel: &&str| allowed.is_empty() || allowed.iter().any(|name| name == channel);
         let reached = self.addresses.keys().map(String::as_str).filter(allows);
         // A route that leaves none of someone's favourites is followed all the same: they are to hear of it.
@@ -128,7 +130,9 @@ impl Contact {
     /// When they may be told of something this risky.
     pub(crate) fn not_before(&self, now: Timestamp, risk: Risk) -> Timestamp {
         match &self.quiet_hours {
-            Some(quiet) if self.wake_for.is_none_or(|from| risk < from) => after_quiet(quiet, &self.time_zone, now),
+            Some(quiet) if self.wake_for.is_none_or(|from| risk < from) => {
+                after_quiet(quiet, &self.time_zone, now)
+            }
             Some(_) | None => now,
         }
     }

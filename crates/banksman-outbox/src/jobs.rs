@@ -129,7 +129,15 @@ fn concluded(
     chance: u32,
 ) -> Run {
     let attempt = job.attempt.saturating_add(1);
-    let run = |status, next_at, error| Run { id: job.id, after: job.attempt, attempt, status, next_at, error, at: now };
+    let run = |status, next_at, error| Run {
+        id: job.id,
+        after: job.attempt,
+        attempt,
+        status,
+        next_at,
+        error,
+        at: now,
+    };
     match answer {
         Ok(()) => run(JobStatus::Done, None, None),
         Err(SendError::Later { after, why }) if attempt < limits.retries.tries => {

@@ -16,8 +16,8 @@ mod plan;
 mod jobs;
 mod outbox;
 mod postman;
-mod resolutions;
 mod resolution_call;
+mod resolutions;
 
 pub use config::{Config, OpenChannel, OpenedChannels};
 pub use directory::{ChannelRules, Contact, Directory, Limits};

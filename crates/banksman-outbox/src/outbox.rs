@@ -147,7 +147,8 @@ impl NoticeSink for Outbox {
         for notice in notices {
             let case = engine.case(notice.action).await?;
             let legs = engine.legs(&case);
-            let situation = Situation { directory: &self.directory, people: &people, legs: legs.as_deref(), now };
+            let situation =
+                Situation { directory: &self.directory, people: &people, legs: legs.as_deref(), now };
             deliveries.extend(plan(notice, &case, &situation));
         }
         Ok(deliveries)

@@ -81,7 +81,12 @@ impl Outbox {
     }
 
     /// Serves one recipient.
-    async fn serve(&self, carrier: &dyn Channel, name: String, due: Vec<Delivery>) -> Result<(), EngineError> {
+    async fn serve(
+        &self,
+        carrier: &dyn Channel,
+        name: String,
+        due: Vec<Delivery>,
+    ) -> Result<(), EngineError> {
         let now = self.engine.now();
         let mut unsent = Vec::new();
         let mut parts = Vec::new();
@@ -177,7 +182,8 @@ impl Outbox {
             bundles.push(Bundle { parts: vec![(delivery, case)], purpose, earlier: None });
         }
         for (delivery, case) in updates {
-            let query = DeliveryQuery { message: Some(delivery.round), limit: DIGEST, ..DeliveryQuery::default() };
+            let query =
+                DeliveryQuery { message: Some(delivery.round), limit: DIGEST, ..DeliveryQuery::default() };
             let earlier = self.engine.deliveries(query).await?.into_iter().find_map(|sent| sent.provider_id);
             bundles.push(Bundle { parts: vec![(delivery, case)], purpose: Shown::Settled, earlier });
         }
@@ -204,14 +210,19 @@ impl Outbox {
         }
         let attempts: Vec<Attempt> =
             bundle.parts.iter().map(|(delivery, _)| self.concluded(delivery, id, &answer, now)).collect();
-        let events = bundle.parts.iter().zip(&attempts).filter_map(|((delivery, _), attempt)| event(delivery, attempt));
+        let events = bundle
+            .parts
+            .iter()
+            .zip(&attempts)
+            .filter_map(|((delivery, _), attempt)| event(delivery, attempt));
         let events = events.collect();
         self.engine.record_post(Post { attempts, ..Post::default() }, events).await
     }
 
     async fn cards(&self, bundle: &Bundle, channel: &str) -> Result<Vec<Card>, EngineError> {
         let card = |case: &Case| {
-            let showing = Showing { console: &self.directory.console, may_decide: self.may_decide(channel, case) };
+            let showing =
+                Showing { console: &self.directory.console, may_decide: self.may_decide(channel, case) };
             Card::of(case, showing)
         };
         let [(delivery, case)] = bundle.parts.as_slice() else {
@@ -221,7 +232,8 @@ impl Outbox {
             return Ok(vec![card(case)]);
         }
         // A message about several shows all of them still, each as it stands now.
-        let query = DeliveryQuery { message: Some(delivery.round), limit: DIGEST, ..DeliveryQuery::default() };
+        let query =
+            DeliveryQuery { message: Some(delivery.round), limit: DIGEST, ..DeliveryQuery::default() };
         let mut together = self.engine.deliveries(query).await?;
         together.reverse();
         let mut cards = Vec::with_capacity(together.len());

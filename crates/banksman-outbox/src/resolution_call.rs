@@ -85,11 +85,16 @@ impl ResolutionCall {
         let decision = match (case.status(), last.map(|review| review.decision)) {
             (Status::Denied, Some(Decision::Respond)) => ResumeDecision::Respond { message: words("denied") },
             (Status::Denied, _) => ResumeDecision::Reject { message: words("a reviewer denied it") },
-            (Status::Expired, _) => ResumeDecision::Reject { message: "nobody decided in time; it did not run".into() },
+            (Status::Expired, _) => {
+                ResumeDecision::Reject { message: "nobody decided in time; it did not run".into() }
+            }
             (Status::Cancelled | Status::Revoked | Status::Lapsed | Status::Blocked | Status::Pending, _) => {
                 ResumeDecision::Reject { message: "it was withdrawn, and did not run".into() }
             }
-            (Status::Authorised | Status::Executing | Status::Succeeded | Status::Failed | Status::Unknown, _) => {
+            (
+                Status::Authorised | Status::Executing | Status::Succeeded | Status::Failed | Status::Unknown,
+                _,
+            ) => {
                 if case.version > 1 {
                     let edited_action = EditedAction { name: view.tool.clone(), args: view.args.clone() };
                     ResumeDecision::Edit { edited_action }

@@ -9,7 +9,9 @@ use std::time::Duration;
 use banksman_core::audit::Event;
 use banksman_core::{ActionId, Actor, Purpose, Timestamp};
 use banksman_engine::EngineError;
-use banksman_store::{Delivery, DeliveryQuery, EventQuery, LogReading, NewDelivery, NewJob, Post, StoredEvent};
+use banksman_store::{
+    Delivery, DeliveryQuery, EventQuery, LogReading, NewDelivery, NewJob, Post, StoredEvent,
+};
 
 use crate::Outbox;
 use crate::plan::IDS_PER_EVENT;
@@ -99,7 +101,9 @@ impl Outbox {
             return Ok(());
         };
         // An approval of two, and an edit that is held again, leave it where it was.
-        let Some(about) = event.action.as_ref().filter(|about| about.status.is_resolved()) else { return Ok(()) };
+        let Some(about) = event.action.as_ref().filter(|about| about.status.is_resolved()) else {
+            return Ok(());
+        };
         let place = i64::try_from(stored.seq).unwrap_or(i64::MAX);
         let now = self.engine.now();
         post.deliveries.extend(self.corrections(about.id, place, now).await?);

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
+use crate::Policy;
 use crate::arguments::Answer;
 use crate::condition::{Condition, Question};
 use crate::facts::Facts;
 use crate::file::{Match, OneOrMany};
-use crate::Policy;
 
 /// The route of actions for which no rule names one.
 const DEFAULT: &str = "default";
@@ -103,7 +103,8 @@ impl Policy {
         let names = if verdict.routes.is_empty() { &default[..] } else { &verdict.routes };
         let question = Question::new(action, assessment, facts, &self.zone);
         let fits = |leg: &&CompiledLeg| {
-            (leg.tiers.is_empty() || leg.tiers.contains(&verdict.tier)) && leg.condition.ask(&question) != Answer::No
+            (leg.tiers.is_empty() || leg.tiers.contains(&verdict.tier))
+                && leg.condition.ask(&question) != Answer::No
         };
         let mut legs: Vec<Leg> = Vec::new();
         for leg in names.iter().filter_map(|name| self.routes.get(name)).flatten().filter(fits) {
@@ -117,7 +118,8 @@ impl Policy {
     /// Every channel that a route names, with the route.
     pub fn channels_of_routes(&self) -> impl Iterator<Item = (&str, &str)> {
         self.routes.iter().flat_map(|(route, legs)| {
-            legs.iter().flat_map(move |leg| leg.leg.channels.iter().map(move |name| (route.as_str(), name.as_str())))
+            legs.iter()
+                .flat_map(move |leg| leg.leg.channels.iter().map(move |name| (route.as_str(), name.as_str())))
         })
     }
 }

@@ -3,14 +3,14 @@
 use banksman_core::Status;
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, ContextView, DeliveryView, OutcomeView, ResolutionView};
+use banksman_review::{Approvals, Change, decided, meaning, numbered};
 use maud::{Markup, html};
 
 use crate::decide::decide;
 use crate::diff;
 use crate::frame::{Frame, Place};
-use crate::marks::numbered;
 use crate::moment::{ago, left, moment};
-use crate::parts::{Progress, decided, findings, meaning, risk, rule_link, status};
+use crate::parts::{findings, risk, rule_link, status};
 use crate::text::{Foreign, ForeignLines, brief};
 use crate::values::{block, canonical, table};
 
@@ -75,8 +75,8 @@ impl ActionPage<'_> {
                                 }
                             }
                         }
-                        @if let Some(change) = diff::of_action(action) {
-                            section.panel { h2 { (change.title) } (change.show()) }
+                        @if let Some(change) = Change::of_action(action) {
+                            section.panel { h2 { (change.title) } (diff::show(&change)) }
                         }
                         (self.edits())
                         (self.since_the_last())
@@ -103,7 +103,7 @@ impl ActionPage<'_> {
             @for (after, before) in newer.zip(self.earlier) {
                 section.panel {
                     h2 { "What was edited: version " (before.version) " to " (before.version + 1) }
-                    (diff::of_versions("What was edited", &before.args, after).show())
+                    (diff::show(&Change::of_versions("What was edited", &before.args, after)))
                 }
             }
         }
@@ -119,7 +119,7 @@ impl ActionPage<'_> {
         html! {
             @if let Some(last) = last {
                 details.panel { summary { "What differs from the last one that was answered (" (last.status.as_str()) ")" }
-                    (diff::of_versions("What differs from the last one", &last.args, &self.action.args).show())
+                    (diff::show(&Change::of_versions("What differs from the last one", &last.args, &self.action.args)))
                 }
             }
         }
@@ -138,7 +138,7 @@ impl ActionPage<'_> {
                 p.meta {
                     span { "asked by " b { (Foreign(&action.agent)) } " " (ago(action.created_at, frame.now)) }
                     span { "rule " (rule_link(&action.verdict.rule)) }
-                    span { (Progress::of(action).short()) }
+                    span { (Approvals::of(action).short()) }
                     @if let Some(batch) = action.batch { span { a href=(format!("/batches/{batch}")) { "part of a batch" } } }
                     @if action.version > 1 { span { "edited: version " (action.version) } }
                     @if action.observed { span { "ran because policy only observes" } }
@@ -181,7 +181,7 @@ fn judged(action: &ActionView) -> Markup {
 
 /// Who has spoken, and who is missing.
 fn people(action: &ActionView) -> Markup {
-    let progress = Progress::of(action);
+    let progress = Approvals::of(action);
     html! {
         section.panel {
             h2 { "People" }

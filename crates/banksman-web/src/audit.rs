@@ -2,11 +2,12 @@
 
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Decision, Mode, Risk};
+use banksman_review::decided;
 use maud::{Markup, html};
 
 use crate::frame::{Frame, Place};
 use crate::moment::moment;
-use crate::parts::{choice, decided, line, risk, status};
+use crate::parts::{choice, line, risk, status};
 use crate::text::{Foreign, brief};
 
 /// What to list: the fields of the form, as they were typed.

@@ -2,12 +2,12 @@
 
 use banksman_core::Status;
 use banksman_core::wire::BatchView;
+use banksman_review::{Approvals, numbered};
 use maud::html;
 
 use crate::frame::{Frame, Place};
-use crate::marks::numbered;
 use crate::moment::{ago, left};
-use crate::parts::{Progress, findings, hidden, risk, status};
+use crate::parts::{findings, hidden, risk, status};
 use crate::text::{Foreign, brief};
 use crate::values::table;
 
@@ -52,7 +52,7 @@ impl BatchPage<'_> {
                             }
                             (table(&item.args, &numbered(&item.assessment.findings)))
                             (findings(&numbered(&item.assessment.findings)))
-                            p.meta { span { (Progress::of(item).short()) } span { "rule " code { (Foreign(&item.verdict.rule)) } } }
+                            p.meta { span { (Approvals::of(item).short()) } span { "rule " code { (Foreign(&item.verdict.rule)) } } }
                             @if item.status == Status::Pending {
                                 fieldset.choices {
                                     legend.away { "Decision about this item" }

@@ -3,13 +3,12 @@
 use banksman_core::visible::one_line;
 use banksman_core::wire::ActionView;
 use banksman_core::{Risk, Status};
+use banksman_review::{Approvals, Oddity, numbered, oddities};
 use maud::{Markup, html};
 
 use crate::frame::Frame;
-use crate::lookalike::{Oddity, oddities};
-use crate::marks::numbered;
 use crate::moment::{ago, left};
-use crate::parts::{Progress, binding, risk, status};
+use crate::parts::{binding, risk, status};
 use crate::text::{Foreign, brief};
 use crate::values::odd_hosts;
 
@@ -33,7 +32,7 @@ fn odd_names(action: &ActionView) -> Vec<Oddity> {
 
 /// A card.
 pub(crate) fn card(frame: &Frame<'_>, action: &ActionView) -> Markup {
-    let progress = Progress::of(action);
+    let progress = Approvals::of(action);
     let found = numbered(&action.assessment.findings);
     let worst = found.iter().max_by_key(|found| found.finding.level);
     let page = format!("/actions/{}", action.id);

@@ -2,6 +2,7 @@
 
 use banksman_core::visible::{VisibleJson, pretty};
 use banksman_core::wire::ActionView;
+use banksman_review::Change;
 use maud::{Markup, html};
 
 use crate::diff;
@@ -80,7 +81,7 @@ impl EditPage<'_> {
         html! {
             section.panel.decide aria-label="Your decision" {
                 h2 { "What you change" }
-                (diff::of_edit(&action.args, &self.draft.args).show())
+                (diff::show(&Change::of_edit(&action.args, &self.draft.args)))
                 @if !same {
                     details { summary { "All arguments as they would run" } (table(&self.draft.args, &[])) }
                     form method="post" action="/decide" {

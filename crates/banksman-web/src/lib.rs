@@ -8,7 +8,6 @@ mod text;
 
 mod diff;
 mod form;
-mod lookalike;
 mod marks;
 mod values;
 

@@ -2,35 +2,14 @@
 
 use std::fmt::Write as _;
 
-use banksman_core::{Finding, Risk};
+use banksman_review::{Numbered, Stretch, stretches};
 use maud::{Markup, PreEscaped};
 
 use crate::text::{Breaks, push};
 
-/// A finding, with the number that the page gives it.
-#[derive(Clone, Copy)]
-pub(crate) struct Numbered<'a> {
-    pub(crate) number: usize,
-    pub(crate) finding: &'a Finding,
-}
-
-/// Numbers findings, for the list and for the marks in the text.
-pub(crate) fn numbered(findings: &[Finding]) -> Vec<Numbered<'_>> {
-    findings.iter().enumerate().map(|(at, finding)| Numbered { number: at + 1, finding }).collect()
-}
-
 /// What stays in sight of a long text, at its start and at its end.
 const HEAD: usize = 1600;
 const TAIL: usize = 600;
-
-/// A stretch of the text under the same marks.
-struct Stretch {
-    start: usize,
-    end: usize,
-    level: Option<Risk>,
-    /// Numbers of the findings that end here.
-    ending: Vec<usize>,
-}
 
 /// The text, with what was found in it underlined.
 pub(crate) fn marked(text: &str, findings: &[Numbered<'_>]) -> Markup {
@@ -77,34 +56,7 @@ fn draw(out: &mut String, text: &str, stretch: &Stretch, from: usize, to: usize)
     }
 }
 
-fn stretches(text: &str, findings: &[Numbered<'_>]) -> Vec<Stretch> {
-    let spans: Vec<(usize, usize, &Numbered<'_>)> = findings
-        .iter()
-        .filter_map(|found| {
-            let span = found.finding.span?;
-            let (start, end) = (floor(text, span.start as usize), ceiling(text, span.end as usize));
-            (start < end).then_some((start, end, found))
-        })
-        .collect();
-    let mut cuts: Vec<usize> = spans.iter().flat_map(|(start, end, _)| [*start, *end]).collect();
-    cuts.extend([0, text.len()]);
-    cuts.sort_unstable();
-    cuts.dedup();
-    cuts.windows(2)
-        .filter_map(|pair| if let [start, end] = pair { Some((*start, *end)) } else { None })
-        .map(|(start, end)| {
-            let over = spans.iter().filter(|(from, to, _)| *from <= start && end <= *to);
-            Stretch {
-                start,
-                end,
-                level: over.clone().map(|(_, _, found)| found.finding.level).max(),
-                ending: over.filter(|(_, to, _)| *to == end).map(|(_, _, found)| found.number).collect(),
-            }
-        })
-        .collect()
-}
-
-/// The nearest character boundary at or before a byte: what an analyser says about one text may be shown with another.
+/// The nearest character boundary at or before a byte.
 fn floor(text: &str, at: usize) -> usize {
     let mut at = at.min(text.len());
     while !text.is_char_boundary(at) {
@@ -113,18 +65,10 @@ fn floor(text: &str, at: usize) -> usize {
     at
 }
 
-/// The nearest character boundary at or behind a byte.
-fn ceiling(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
-}
-
 #[cfg(test)]
 mod tests {
-    use banksman_core::Span;
+    use banksman_core::{Finding, Risk, Span};
+    use banksman_review::numbered;
 
     use super::*;
 

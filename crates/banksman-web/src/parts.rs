@@ -1,10 +1,10 @@
 //! Small pieces that many pages share.
 
-use banksman_core::wire::{ActionView, VoteView};
-use banksman_core::{Decision, Risk, Status};
+use banksman_core::wire::ActionView;
+use banksman_core::{Risk, Status};
+use banksman_review::Numbered;
 use maud::{Markup, html};
 
-use crate::marks::Numbered;
 use crate::text::Foreign;
 
 /// A level of risk: by word first, by colour second.
@@ -15,24 +15,6 @@ pub(crate) fn risk(risk: Risk) -> Markup {
 /// Where an action stands.
 pub(crate) fn status(status: Status) -> Markup {
     html! { span class=(format!("status {}", status.as_str())) { (status.as_str()) } }
-}
-
-/// What a status means, in a sentence.
-pub(crate) fn meaning(status: Status) -> &'static str {
-    match status {
-        Status::Blocked => "Policy or a freeze forbids it. It never runs.",
-        Status::Pending => "Held. Nothing has run.",
-        Status::Authorised => "May run once, until the authorisation lapses.",
-        Status::Denied => "A person said no. It did not run.",
-        Status::Expired => "Nobody decided in time. It did not run.",
-        Status::Cancelled => "Withdrawn. It did not run.",
-        Status::Executing => "The agent's side is running it now.",
-        Status::Succeeded => "It ran.",
-        Status::Failed => "It was claimed, and failed.",
-        Status::Unknown => "It was claimed and no outcome came: it may have run. Someone has to look.",
-        Status::Lapsed => "Authorised, and not claimed in time. It did not run.",
-        Status::Revoked => "Authorised, and taken back. It did not run.",
-    }
 }
 
 /// A hidden field.
@@ -47,45 +29,6 @@ pub(crate) fn binding(csrf: &str, action: &ActionView) -> Markup {
         (hidden("id", &action.id.to_string()))
         (hidden("version", &action.version.to_string()))
         (hidden("digest", &action.digest.to_string()))
-    }
-}
-
-/// Who approved the current version, and who is still missing.
-pub(crate) struct Progress<'a> {
-    pub(crate) given: u32,
-    pub(crate) needed: u32,
-    pub(crate) missing_roles: Vec<&'a str>,
-}
-
-impl<'a> Progress<'a> {
-    pub(crate) fn of(action: &'a ActionView) -> Self {
-        let quorum = &action.verdict.quorum;
-        let approvals: Vec<&VoteView> = action
-            .votes
-            .iter()
-            .filter(|vote| vote.version == action.version && vote.decision.approves())
-            .collect();
-        let people: Vec<Vec<String>> = approvals
-            .iter()
-            .map(|vote| {
-                let acting = vote.acting.iter().map(|acting| acting.role.clone());
-                vote.roles.iter().cloned().chain(acting).collect()
-            })
-            .collect();
-        let people: Vec<&[String]> = people.iter().map(Vec::as_slice).collect();
-        let mut missing_roles: Vec<&str> = quorum
-            .roles()
-            .iter()
-            .filter(|role| !people.iter().any(|roles| roles.contains(role)))
-            .map(String::as_str)
-            .collect();
-        missing_roles.dedup();
-        Self { given: quorum.progress(&people), needed: quorum.count(), missing_roles }
-    }
-
-    /// In a few words.
-    pub(crate) fn short(&self) -> String {
-        format!("{} of {} approvals", self.given, self.needed)
     }
 }
 
@@ -104,16 +47,6 @@ pub(crate) fn findings(found: &[Numbered<'_>]) -> Markup {
                 }
             }
         }
-    }
-}
-
-/// What someone decided, as a word.
-pub(crate) fn decided(decision: Decision) -> &'static str {
-    match decision {
-        Decision::Approve => "approved",
-        Decision::Deny => "denied",
-        Decision::Modify => "edited and approved",
-        Decision::Respond => "denied with a message",
     }
 }
 

@@ -3,10 +3,10 @@
 use banksman_core::visible::VisibleJson;
 use banksman_core::wire::PolicyView;
 use banksman_core::{Assessment, Kind, Risk, Tier, Verdict};
+use banksman_review::numbered;
 use maud::{Markup, html};
 
 use crate::frame::{Frame, Place};
-use crate::marks::numbered;
 use crate::moment::{moment, span};
 use crate::parts::{anchor, finding_link, findings, hidden, line, risk, rule_link};
 use crate::text::{Foreign, ForeignLines};

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-pub(crate) use banksman_core::visible::brief;
 use banksman_core::visible::Eye;
+pub(crate) use banksman_core::visible::brief;
 use maud::Render;
 
 /// A text by someone else, on one line.

@@ -2,31 +2,21 @@
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::visible::{one_line, pretty};
+use banksman_review::{Numbered, Oddity, Row, oddities, rows};
 use maud::{Markup, html};
 
-use crate::lookalike::{Oddity, oddities};
-use crate::marks::{Numbered, marked};
+use crate::marks::marked;
 use crate::text::{Foreign, ForeignLines};
 
 /// Beyond this the exact text is the better picture, and it is always there.
 const MOST_ROWS: usize = 200;
-
-/// A value inside the arguments.
-struct Row<'a> {
-    /// How people write where it is: `to[0].name`.
-    path: String,
-    /// How findings write it: `/to/0/name`.
-    pointer: String,
-    value: &'a Json,
-}
 
 /// The arguments as a table, one row a value, with what was found underlined.
 pub(crate) fn table(args: &CanonicalJson, findings: &[Numbered<'_>]) -> Markup {
     let Ok(json) = args.to_json() else {
         return html! { pre { (Foreign(args.as_str())) } };
     };
-    let mut rows = Vec::new();
-    flatten(&json, String::new(), String::new(), &mut rows);
+    let rows = rows(&json);
     let left_out = rows.len().saturating_sub(MOST_ROWS);
     let odd = oddities(&json);
     html! {
@@ -65,27 +55,6 @@ fn cell(row: &Row<'_>, findings: &[Numbered<'_>]) -> Markup {
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
             html! { div.value.literal { (Foreign(CanonicalJson::of(row.value).as_str())) } }
-        }
-    }
-}
-
-fn flatten<'a>(value: &'a Json, path: String, pointer: String, rows: &mut Vec<Row<'a>>) {
-    match value {
-        Json::Object(members) if !members.is_empty() => {
-            for (key, item) in members.iter() {
-                let path = if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-                let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
-                flatten(item, path, pointer, rows);
-            }
-        }
-        Json::Array(items) if !items.is_empty() => {
-            for (position, item) in items.iter().enumerate() {
-                flatten(item, format!("{path}[{position}]"), format!("{pointer}/{position}"), rows);
-            }
-        }
-        Json::Object(_) if pointer.is_empty() => {}
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) | Json::Array(_) | Json::Object(_) => {
-            rows.push(Row { path, pointer, value });
         }
     }
 }

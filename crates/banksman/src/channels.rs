@@ -14,7 +14,11 @@ use crate::exit::{Exit, stop};
 use crate::folder::Folder;
 
 /// Those of the file that was named, or of the one in the data folder.
-pub(crate) fn read(named: Option<&Path>, folder: &Folder, listen: SocketAddr) -> anyhow::Result<Option<Config>> {
+pub(crate) fn read(
+    named: Option<&Path>,
+    folder: &Folder,
+    listen: SocketAddr,
+) -> anyhow::Result<Option<Config>> {
     let usual = folder.channels();
     let path = match named {
         Some(path) => path,

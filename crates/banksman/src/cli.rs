@@ -8,8 +8,9 @@ use std::str::FromStr;
 use clap::{Args, Parser, Subcommand};
 
 use crate::commands::{
-    approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, jobs, mcp, migrate, mode,
-    modify, notifications, pending, policy, prompt, rules, serve, setup, shell_guard, show, store, token,
+    approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, jobs, mcp, migrate,
+    mode, modify, notifications, pending, policy, prompt, rules, serve, setup, shell_guard, show, store,
+    token, watch,
 };
 use crate::exit::HELP;
 
@@ -86,6 +87,9 @@ pub(crate) enum Command {
     /// Ask the person at this terminal about one action
     #[command(after_help = HELP)]
     Prompt(prompt::Args),
+    /// Watch what waits, live, and decide by keyboard
+    #[command(after_help = HELP)]
+    Watch(watch::Args),
     /// List what waits for a decision
     #[command(after_help = HELP)]
     Pending(pending::Args),

@@ -1,6 +1,7 @@
 //! Tells a person who waits how far it is. Programs and files are not told.
 
 use std::io::{IsTerminal, Write};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 /// How often the line is drawn again.
@@ -18,6 +19,34 @@ pub(crate) struct Progress {
 impl Progress {
     pub(crate) fn new() -> Self {
         Self { shown: std::io::stderr().is_terminal(), next: Instant::now() }
+    }
+
+    /// Does something that cannot tell how far it is, and looks from outside meanwhile.
+    pub(crate) fn beside<T>(mut look: impl FnMut(&mut Self) + Send, work: impl FnOnce() -> T) -> T {
+        let mut progress = Self::new();
+        if !progress.shown {
+            return work();
+        }
+        let (done, wait) = channel::<()>();
+        std::thread::scope(|scope| {
+            // It ends, and with it the line, when the work has dropped its end of the channel.
+            scope.spawn(move || {
+                while wait.recv_timeout(EVERY) == Err(RecvTimeoutError::Timeout) {
+                    look(&mut progress);
+                }
+            });
+            let result = work();
+            drop(done);
+            result
+        })
+    }
+
+    /// Since when it works, if it has been a while.
+    pub(crate) fn elapsed(&mut self, since: Instant, what: &str) {
+        let seconds = since.elapsed().as_secs();
+        if seconds > 0 {
+            self.draw(|| format!("{what} ... {seconds} s"));
+        }
     }
 
     /// So many of an unknown number.
@@ -55,7 +84,13 @@ fn bar(done: u64, total: u64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::bar;
+    use super::{Progress, bar};
+
+    #[test]
+    fn what_is_done_beside_comes_back() {
+        let mut looked = 0;
+        assert_eq!(Progress::beside(|_| looked += 1, || 42), 42);
+    }
 
     #[test]
     fn a_bar_fills_up_and_never_over() {

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use banksman_client::Client;
 use banksman_core::wire::{ActionView, DecisionRequest};
-use banksman_core::{Decision, Digest, Status, action_digest, forwarded_digest};
+use banksman_core::{Decision, Digest, Status};
+use banksman_review::{digest_of_shown, result};
 
 use crate::context::Context;
 use crate::display::Visible;
@@ -84,7 +85,7 @@ impl<'a> Review<'a> {
             self.context.print_json(&decided)?;
         } else {
             self.context
-                .print(&format!("{}\n", Visible(&result(request.decision, &decided, self.context))))?;
+                .print(&format!("{}\n", Visible(&result(request.decision, &decided, self.context.now))))?;
         }
         Ok(Exit::Done.into())
     }
@@ -93,12 +94,7 @@ impl<'a> Review<'a> {
 /// What a reviewer sees is what executes: the digest that a decision names has to be that of what was shown,
 /// whatever the server, or something between it and us, says.
 fn check_digest(action: &ActionView) -> anyhow::Result<()> {
-    let shown = match &action.context.server {
-        Some(server) if action.context.forwarded => {
-            forwarded_digest(server, &action.tool, action.kind, &action.args)
-        }
-        Some(_) | None => action_digest(&action.tool, action.kind, &action.args),
-    };
+    let shown = digest_of_shown(action);
     if shown == action.digest {
         return Ok(());
     }
@@ -141,59 +137,6 @@ pub(crate) fn short_digest(digest: Digest) -> String {
     format!("{}…", text.get(..19).unwrap_or(&text))
 }
 
-/// How many people have approved the current version, and how many it takes.
-pub(crate) struct Progress {
-    pub(crate) given: usize,
-    pub(crate) needed: usize,
-}
-
-impl Progress {
-    pub(crate) fn of(action: &ActionView) -> Self {
-        let mut people: Vec<&str> = action
-            .votes
-            .iter()
-            .filter(|vote| vote.version == action.version && vote.decision.approves())
-            .map(|vote| vote.by.as_str())
-            .collect();
-        people.sort_unstable();
-        people.dedup();
-        let needed = usize::try_from(action.verdict.quorum.count()).unwrap_or(usize::MAX);
-        Self { given: people.len(), needed }
-    }
-}
-
-/// What came of a decision, in a sentence.
-fn result(decision: Decision, action: &ActionView, context: &Context) -> String {
-    let Progress { given, needed } = Progress::of(action);
-    let edited = if decision == Decision::Modify { ", with your arguments" } else { "" };
-    match action.status {
-        Status::Authorised => {
-            let until = action.expires_at.map(|at| format!(" if it is claimed {}", before(context, at)));
-            format!("Approved: {} may run once{edited}{}.", action.tool, until.unwrap_or_default())
-        }
-        Status::Pending if decision == Decision::Modify => format!(
-            "Your version is recorded as version {} and is held again: {given} of {needed} approvals.",
-            action.version
-        ),
-        Status::Pending => format!("Recorded: {given} of {needed} approvals; the action stays held."),
-        Status::Denied if decision == Decision::Respond => "Denied; the agent gets your message.".into(),
-        Status::Denied => "Denied.".into(),
-        Status::Blocked
-        | Status::Expired
-        | Status::Cancelled
-        | Status::Executing
-        | Status::Succeeded
-        | Status::Failed
-        | Status::Unknown
-        | Status::Lapsed
-        | Status::Revoked => format!("Recorded; the action is now {}.", action.status),
-    }
-}
-
-fn before(context: &Context, at: banksman_core::Timestamp) -> String {
-    format!("within {}", span::span(at.since(context.now)))
-}
-
 /// How to decide, for whoever reads a page about the action.
 pub(crate) fn commands(sheet: &mut Sheet, id: banksman_core::ActionId) {
     sheet.verbatim(&format!("banksman approve {id}"));
@@ -204,6 +147,8 @@ pub(crate) fn commands(sheet: &mut Sheet, id: banksman_core::ActionId) {
 
 #[cfg(test)]
 mod tests {
+    use banksman_review::Approvals;
+
     use super::*;
     use crate::sample;
 
@@ -234,19 +179,18 @@ mod tests {
 
     #[test]
     fn what_came_of_it_is_said_in_a_sentence() {
-        let context = sample::context();
         let mut action = sample::action();
         assert_eq!(
-            result(Decision::Approve, &action, &context),
+            result(Decision::Approve, &action, sample::NOW),
             "Recorded: 1 of 2 approvals; the action stays held."
         );
         action.status = Status::Authorised;
         assert_eq!(
-            result(Decision::Modify, &action, &context),
+            result(Decision::Modify, &action, sample::NOW),
             "Approved: process_refund may run once, with your arguments if it is claimed within 4 min."
         );
         action.status = Status::Denied;
-        assert_eq!(result(Decision::Respond, &action, &context), "Denied; the agent gets your message.");
+        assert_eq!(result(Decision::Respond, &action, sample::NOW), "Denied; the agent gets your message.");
     }
 
     #[test]
@@ -254,8 +198,8 @@ mod tests {
         let mut action = sample::action();
         let first = action.votes[0].clone();
         action.votes.push(first.clone());
-        assert_eq!(Progress::of(&action).given, 1);
+        assert_eq!(Approvals::of(&action).given, 1);
         action.version = 2;
-        assert_eq!(Progress::of(&action).given, 0);
+        assert_eq!(Approvals::of(&action).given, 0);
     }
 }

@@ -1,37 +1,13 @@
-//! Times as people say them: spans, "in 4 min", "2 h ago".
+//! Times as people say and type them.
 
 use std::time::Duration;
 
 use banksman_core::Timestamp;
-
-/// A span in its largest unit, rounded down: at most 8 columns.
-pub(crate) fn span(duration: Duration) -> String {
-    let seconds = duration.as_secs();
-    match seconds {
-        0..60 => format!("{seconds} s"),
-        60..3_600 => format!("{} min", seconds / 60),
-        3_600..172_800 => format!("{} h", seconds / 3_600),
-        _ => format!("{} d", seconds / 86_400),
-    }
-}
-
-/// A moment as seen from now: `in 4 min`, `2 h ago`.
-pub(crate) fn relative(now: Timestamp, at: Timestamp) -> String {
-    if at > now { format!("in {}", span(at.since(now))) } else { format!("{} ago", span(now.since(at))) }
-}
+pub(crate) use banksman_review::{relative, span, to_the_second};
 
 /// A moment as seen from now, and exactly.
 pub(crate) fn both(now: Timestamp, at: Timestamp) -> String {
     format!("{} ({})", relative(now, at), to_the_second(at))
-}
-
-/// A moment without fractions of a second.
-pub(crate) fn to_the_second(at: Timestamp) -> String {
-    let text = at.to_string();
-    match text.split_once('.') {
-        Some((seconds, _)) => format!("{seconds}Z"),
-        None => text,
-    }
 }
 
 /// Reads a span such as `90s`, `15m`, `8h` or `2d`.
@@ -86,25 +62,7 @@ mod tests {
     const NOW: Timestamp = Timestamp::from_micros(1_700_000_000_000_000);
 
     #[test]
-    fn spans_in_their_largest_unit() {
-        for (seconds, text) in [
-            (0, "0 s"),
-            (59, "59 s"),
-            (60, "1 min"),
-            (3_599, "59 min"),
-            (3_600, "1 h"),
-            (172_799, "47 h"),
-            (172_800, "2 d"),
-            (31_622_400, "366 d"),
-        ] {
-            assert_eq!(span(Duration::from_secs(seconds)), text);
-        }
-    }
-
-    #[test]
     fn moments_as_seen_from_now() {
-        assert_eq!(relative(NOW, NOW.after(Duration::from_secs(250))), "in 4 min");
-        assert_eq!(relative(NOW.after(Duration::from_secs(7_300)), NOW), "2 h ago");
         assert_eq!(both(NOW.after(Duration::from_secs(5)), NOW), "5 s ago (2023-11-14T22:13:20Z)");
     }
 

@@ -13,7 +13,8 @@ use banksman_core::{
     Acting, ActingSource, Action, ActionId, Actor, ArgPatterns, Assessment, Authority, BatchId,
     ChainProgress, Claim, Decision, Delegation, DelegationId, DeliveryStatus, Digest, Escalation,
     EscalationStep, Finding, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach, JobStatus, Mode,
-    PrincipalKind, Purpose, Quorum, RememberLimits, RememberScope, Review, Risk, Span, State, Status, Submission, Tier, Timestamp, TokenId, Verdict,
+    PrincipalKind, Purpose, Quorum, RememberLimits, RememberScope, Review, Risk, Span, State, Status,
+    Submission, Tier, Timestamp, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -220,9 +221,7 @@ fn after(fact: Option<&Fact>) -> Option<Fact> {
             outcome: DeliveryStatus::Failed,
             error: Some("no such \"channel\"".into()),
         },
-        Some(Fact::Notified { .. }) => {
-            Fact::NotificationRetried { about: action_id(1), delivery: 12_345 }
-        }
+        Some(Fact::Notified { .. }) => Fact::NotificationRetried { about: action_id(1), delivery: 12_345 },
         Some(Fact::NotificationRetried { .. }) => Fact::Resumed {
             about: action_id(1),
             job: 812,

@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 
 use banksman_core::Decision;
 use banksman_faults::{Conduct, Service};
-use banksman_notify::{Answer, Binding, Channel as _, Conversation as _, Inbound, Message, Purpose, Reply, Wish};
+use banksman_notify::{
+    Answer, Binding, Channel as _, Conversation as _, Inbound, Message, Purpose, Reply, Wish,
+};
 use serde_json::{Value, json};
 
 use crate::fixture::{approved, card, local, message, now};
@@ -73,11 +75,8 @@ async fn the_providers_own_libraries_take_what_we_send_and_sign_what_we_take() {
         "signed": { "slack": slack::signed_example(), "line": line::signed_example() },
     });
     let script = [env!("CARGO_MANIFEST_DIR"), "tests", "notify", "peers.py"].iter().collect::<PathBuf>();
-    let mut python = Command::new(packages.join("python/bin/python"))
-        .arg(script)
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut python =
+        Command::new(packages.join("python/bin/python")).arg(script).stdin(Stdio::piped()).spawn().unwrap();
     python.stdin.take().unwrap().write_all(sent.to_string().as_bytes()).unwrap();
     assert!(python.wait().unwrap().success());
 }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use banksman_engine::{Desk, Engine};
 use banksman_notify::{
-    Channel, Conversation, Email, EmailSettings, LINE_API, Line, LineSettings, MailSecurity, SLACK_API, Secret, SendError,
-    SignedPost, Slack, SlackSettings, Webhook, WebhookKey, WebhookSettings,
+    Channel, Conversation, Email, EmailSettings, LINE_API, Line, LineSettings, MailSecurity, SLACK_API,
+    Secret, SendError, SignedPost, Slack, SlackSettings, Webhook, WebhookKey, WebhookSettings,
 };
 use banksman_outward::Outward;
 use url::Url;
@@ -67,7 +67,11 @@ impl Carrier {
 
 fn address(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).map_err(|error| format!("{text:?} is no address: {error}"))?;
-    if matches!(url.scheme(), "http" | "https") { Ok(url) } else { Err("only http and https can be called".into()) }
+    if matches!(url.scheme(), "http" | "https") {
+        Ok(url)
+    } else {
+        Err("only http and https can be called".into())
+    }
 }
 
 fn email_settings(file: &EmailFile, keys: &Keyring<'_>) -> Result<EmailSettings, String> {

@@ -35,7 +35,8 @@ impl Keyring<'_> {
             }
             (None, Some(path)) => {
                 let path = self.folder().join(path);
-                std::fs::read_to_string(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?
+                std::fs::read_to_string(&path)
+                    .map_err(|error| format!("cannot read {}: {error}", path.display()))?
             }
             (Some(_), Some(_)) | (None, None) => {
                 return Err("say where the secret is: {env: NAME} or {file: PATH}".into());
@@ -51,7 +52,9 @@ impl Keyring<'_> {
             Self::Blank => Ok(None),
             Self::Real(folder) => {
                 let path = folder.join(path);
-                std::fs::read(&path).map(Some).map_err(|error| format!("cannot read {}: {error}", path.display()))
+                std::fs::read(&path)
+                    .map(Some)
+                    .map_err(|error| format!("cannot read {}: {error}", path.display()))
             }
         }
     }

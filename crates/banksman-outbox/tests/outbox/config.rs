@@ -46,7 +46,8 @@ reach: [10.1.0.0/16]
 resume: {{allow: ['https://agents.example/resume/'], key: {{file: {path}}}}}
 "
     );
-    let config = Config::parse("channels.yaml", &text, "http://127.0.0.1:7447").unwrap_or_else(|error| panic!("{error}"));
+    let config = Config::parse("channels.yaml", &text, "http://127.0.0.1:7447")
+        .unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(config.console(), "https://gate.example");
     assert!(!format!("{config:?}").contains("MfKQ9r8G"), "{config:?}");
 }
@@ -59,14 +60,20 @@ fn what_is_wrong_is_said_with_its_place() {
     for (text, place, words) in [
         ("version: 2".to_owned(), "channels.yaml:1:10", "this program knows version 1"),
         ("version: 1\nchanels: {}".to_owned(), "channels.yaml:2:", "chanels"),
-        ("version: 1\nchannels:\n  t: {}".to_owned(), "channels.yaml:3:6", "one of slack, line, email and webhook"),
         (
-            "version: 1\nchannels:\n  t: {webhook: {url: 'ftp://x/', key: {env: NOT_SET_ANYWHERE}}}".to_owned(),
+            "version: 1\nchannels:\n  t: {}".to_owned(),
+            "channels.yaml:3:6",
+            "one of slack, line, email and webhook",
+        ),
+        (
+            "version: 1\nchannels:\n  t: {webhook: {url: 'ftp://x/', key: {env: NOT_SET_ANYWHERE}}}"
+                .to_owned(),
             "channels.yaml:3:6",
             "only http and https",
         ),
         (
-            "version: 1\nchannels:\n  t: {webhook: {url: 'https://x/', key: {env: NOT_SET_ANYWHERE}}}".to_owned(),
+            "version: 1\nchannels:\n  t: {webhook: {url: 'https://x/', key: {env: NOT_SET_ANYWHERE}}}"
+                .to_owned(),
             "channels.yaml:3:6",
             "NOT_SET_ANYWHERE is not set",
         ),
@@ -75,16 +82,40 @@ fn what_is_wrong_is_said_with_its_place() {
             "channels.yaml:3:",
             "",
         ),
-        (with("people:\n  ann: {addresses: {slack: U1}}"), "channels.yaml:5:8", "there is no channel \"slack\""),
+        (
+            with("people:\n  ann: {addresses: {slack: U1}}"),
+            "channels.yaml:5:8",
+            "there is no channel \"slack\"",
+        ),
         (with("people:\n  ann: {addresses: {t: ''}}"), "channels.yaml:5:8", "is empty"),
         (with("people:\n  ann: {addresses: {}, prefers: [t]}"), "channels.yaml:5:8", "has no address there"),
-        (with("people:\n  ann: {addresses: {t: x}, time_zone: Mars/Base}"), "channels.yaml:5:8", "no time zone"),
-        (with("people:\n  ann: {addresses: {t: x}, wake_for: high}"), "channels.yaml:5:8", "goes with quiet_hours"),
-        (with("people:\n  ann: {addresses: {t: x}, quiet_hours: {}}"), "channels.yaml:5:8", "says nothing about the time"),
-        (with("people: {ann: {addresses: {t: x}}, bea: {addresses: {t: x}}}"), "channels.yaml:1:", "same address"),
+        (
+            with("people:\n  ann: {addresses: {t: x}, time_zone: Mars/Base}"),
+            "channels.yaml:5:8",
+            "no time zone",
+        ),
+        (
+            with("people:\n  ann: {addresses: {t: x}, wake_for: high}"),
+            "channels.yaml:5:8",
+            "goes with quiet_hours",
+        ),
+        (
+            with("people:\n  ann: {addresses: {t: x}, quiet_hours: {}}"),
+            "channels.yaml:5:8",
+            "says nothing about the time",
+        ),
+        (
+            with("people: {ann: {addresses: {t: x}}, bea: {addresses: {t: x}}}"),
+            "channels.yaml:1:",
+            "same address",
+        ),
         (with("people: {ann: {}}\nplaces: {ann: {t: x}}"), "channels.yaml:5:", "is a person already"),
         (with("limits: {messages: 0}"), "channels.yaml:4:9", "tells nobody anything"),
-        (with(&format!("resume: {{allow: ['ftp://x'], key: {{file: {path}}}}}")), "channels.yaml:4:18", "only http"),
+        (
+            with(&format!("resume: {{allow: ['ftp://x'], key: {{file: {path}}}}}")),
+            "channels.yaml:4:18",
+            "only http",
+        ),
     ] {
         let said = problem(&text);
         assert!(said.starts_with(place), "{said}\n{text}");
@@ -122,5 +153,7 @@ fn every_example_of_the_documentation_loads() {
 #[test]
 fn where_a_secret_is_has_to_be_said_even_where_none_is_read() {
     let text = "version: 1\nchannels: {t: {webhook: {url: 'https://x/', key: {}}}}";
-    assert!(Config::check("channels.yaml", text).unwrap_err().to_string().contains("say where the secret is"));
+    assert!(
+        Config::check("channels.yaml", text).unwrap_err().to_string().contains("say where the secret is")
+    );
 }

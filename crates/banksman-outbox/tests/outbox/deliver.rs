@@ -95,7 +95,8 @@ async fn a_message_that_fails_while_others_get_through_is_given_up() {
         world.work_another_message().await;
     }
     let failed = world.deliveries(case.id).await;
-    let failed: Vec<_> = failed.iter().filter(|row| row.channel == "chat" && row.purpose == Purpose::Ask).collect();
+    let failed: Vec<_> =
+        failed.iter().filter(|row| row.channel == "chat" && row.purpose == Purpose::Ask).collect();
     assert_eq!(failed.iter().filter(|row| row.status == DeliveryStatus::Failed).count(), 1, "{failed:?}");
     let given_up = failed.iter().find(|row| row.status == DeliveryStatus::Failed).unwrap();
     assert_eq!((given_up.attempt, given_up.error.as_deref()), (3, Some("ann's line is dead")));
@@ -127,7 +128,10 @@ async fn what_never_works_is_not_tried_again() {
     world.work().await;
     let rows = world.deliveries(case.id).await;
     let push = rows.iter().find(|row| row.channel == "push").unwrap();
-    assert_eq!((push.status, push.attempt, push.error.as_deref()), (DeliveryStatus::Failed, 1, Some("no such address")));
+    assert_eq!(
+        (push.status, push.attempt, push.error.as_deref()),
+        (DeliveryStatus::Failed, 1, Some("no such address"))
+    );
     assert_eq!(world.chat.take().len(), 1, "the other channel is not held up");
 }
 
@@ -180,7 +184,10 @@ async fn quiet_hours_are_kept_but_for_what_is_worth_waking() {
     assert_eq!(world.push.take(), [("+ann".into(), Shown::Ask, 1)], "critical wakes her");
     world.pass(HOUR);
     world.work().await;
-    assert!(world.push.take().iter().all(|(_, purpose, _)| *purpose == Shown::Again), "23:13, the critical one again");
+    assert!(
+        world.push.take().iter().all(|(_, purpose, _)| *purpose == Shown::Again),
+        "23:13, the critical one again"
+    );
     world.pass(17 * MINUTE);
     world.work().await;
     assert_eq!(world.push.take().len(), 2, "23:30: asked, and reminded, in one go");

@@ -90,7 +90,10 @@ async fn what_is_given_up_waits_for_a_person() {
     world.pass(24 * HOUR);
     world.work().await;
     let [job] = world.jobs().await.try_into().unwrap();
-    assert_eq!((job.status, job.error.as_deref(), world.calls().len()), (JobStatus::Dead, Some("answered 404"), 1));
+    assert_eq!(
+        (job.status, job.error.as_deref(), world.calls().len()),
+        (JobStatus::Dead, Some("answered 404"), 1)
+    );
     let again = world.engine.retry_job(&world.ann, job.id).await.unwrap();
     assert_eq!(again.status, JobStatus::Waiting);
     let dropped = world.engine.drop_job(&world.ann, job.id).await.unwrap();
@@ -108,7 +111,8 @@ async fn what_is_given_up_waits_for_a_person() {
 async fn nobody_is_called_whom_the_installation_does_not_name() {
     let world = World::new().await;
     let propose = async || {
-        let request = ProposeRequest::from_json(banksman_core::json::parse(BODY.as_bytes()).unwrap(), None).unwrap();
+        let request =
+            ProposeRequest::from_json(banksman_core::json::parse(BODY.as_bytes()).unwrap(), None).unwrap();
         world.engine.propose(&world.riley, request).await
     };
     assert!(matches!(propose().await, Err(EngineError::Invalid(problem)) if problem.contains("resume")));

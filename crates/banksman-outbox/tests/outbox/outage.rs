@@ -17,7 +17,10 @@ async fn after_a_bad_hour_each_message_that_still_matters_arrives_once() {
         if minute % 10 == 0 {
             waiting.push(world.hold("payout", minute).await.id);
             settled.push(world.hold("payout", 1_000 + minute).await);
-            let brief = format!(r#"{{"tool":"payout","args":{{"number":{}}},"timeout_seconds":300}}"#, 2_000 + minute);
+            let brief = format!(
+                r#"{{"tool":"payout","args":{{"number":{}}},"timeout_seconds":300}}"#,
+                2_000 + minute
+            );
             expired.push(world.propose(&brief).await.id);
         }
         if minute == 55 {
@@ -50,7 +53,8 @@ async fn after_a_bad_hour_each_message_that_still_matters_arrives_once() {
     }
     for id in &waiting {
         let rows = world.deliveries(*id).await;
-        let sent: Vec<_> = rows.iter().filter(|row| row.channel == "chat" && row.status == DeliveryStatus::Sent).collect();
+        let sent: Vec<_> =
+            rows.iter().filter(|row| row.channel == "chat" && row.status == DeliveryStatus::Sent).collect();
         assert_eq!(sent.iter().filter(|row| row.purpose == Purpose::Ask).count(), 1, "{rows:?}");
         // Asked once; and the reminder, which is a message of its own, once.
         assert_eq!(told.get(id), Some(&sent.len()), "{rows:?}");

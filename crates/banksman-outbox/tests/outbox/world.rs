@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use banksman_core::json::parse;
 use banksman_core::wire::DecisionRequest;
-use banksman_core::{ActionId, Actor, Case, Decision, DeliveryStatus, Principal, PrincipalKind, Purpose, Timestamp};
+use banksman_core::{
+    ActionId, Actor, Case, Decision, DeliveryStatus, Principal, PrincipalKind, Purpose, Timestamp,
+};
 use banksman_engine::{Clock, Engine, EngineConfig, NewToken, ProposeRequest, Signer};
 use banksman_notify::{Channel, Message, SendError, Sent};
 use banksman_outbox::{AgentCaller, ChannelRules, Contact, Directory, JobLimits, Limits, Outbox};
@@ -133,13 +135,15 @@ pub(crate) struct World {
 }
 
 pub(crate) fn contact(addresses: &[(&str, &str)]) -> Contact {
-    let addresses = addresses.iter().map(|(channel, address)| ((*channel).into(), (*address).into())).collect();
+    let addresses =
+        addresses.iter().map(|(channel, address)| ((*channel).into(), (*address).into())).collect();
     Contact { addresses, time_zone: "UTC".into(), ..Contact::default() }
 }
 
 /// Ann of finance has chat and push, Bea of support has chat, and there is a room in chat.
 pub(crate) fn directory() -> Directory {
-    let people = [("ann", contact(&[("chat", "@ann"), ("push", "+ann")])), ("bea", contact(&[("chat", "@bea")]))];
+    let people =
+        [("ann", contact(&[("chat", "@ann"), ("push", "+ann")])), ("bea", contact(&[("chat", "@bea")]))];
     Directory {
         console: "https://gate.example".into(),
         people: people.map(|(name, contact)| (name.to_owned(), contact)).into(),
@@ -160,7 +164,8 @@ impl World {
         let of_store = Arc::clone(&clock);
         let path = folder.path().join("banksman.db");
         let store = Arc::new(SqliteStore::open_with_clock(&path, move || of_store.now()).unwrap());
-        let policy = Policy::parse("policy.yaml", &format!("{POLICY}{more}")).unwrap_or_else(|error| panic!("{error}"));
+        let policy = Policy::parse("policy.yaml", &format!("{POLICY}{more}"))
+            .unwrap_or_else(|error| panic!("{error}"));
         let engine = Engine::new(
             Arc::clone(&store) as _,
             Box::new(policy),

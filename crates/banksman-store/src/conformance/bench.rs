@@ -7,8 +7,8 @@ use banksman_core::audit::Event;
 use banksman_core::{Case, Timestamp};
 
 use crate::{
-    CaseQuery, Control, Credential, Delivery, DeliveryQuery, EventQuery, Job, JobQuery, Order, Store, StoredEvent,
-    StoredNotice,
+    CaseQuery, Control, Credential, Delivery, DeliveryQuery, EventQuery, Job, JobQuery, Order, Store,
+    StoredEvent, StoredNotice,
 };
 
 use super::Harness;
@@ -74,7 +74,10 @@ impl Snapshot {
             cases: store.cases(oldest_first).await.unwrap(),
             events: store.events(EventQuery::following(0, ALL)).await.unwrap(),
             notices: store.notices(ALL).await.unwrap(),
-            deliveries: store.deliveries(DeliveryQuery { limit: ALL, ..DeliveryQuery::default() }).await.unwrap(),
+            deliveries: store
+                .deliveries(DeliveryQuery { limit: ALL, ..DeliveryQuery::default() })
+                .await
+                .unwrap(),
             jobs: store.jobs(JobQuery { limit: ALL, ..JobQuery::default() }).await.unwrap(),
             control: store.control().await.unwrap(),
             credentials: store.credentials().await.unwrap(),

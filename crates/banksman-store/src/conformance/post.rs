@@ -9,8 +9,8 @@ use super::Harness;
 use super::bench::Bench;
 use super::fixture::{Proposal, at_once, hold, id, second, tally};
 use crate::{
-    Attempt, Commit, CommitError, Conflict, Delivery, DeliveryQuery, Job, JobQuery, LogReading, NewDelivery, NewJob,
-    Post, Run, SeenEvent, Store,
+    Attempt, Commit, CommitError, Conflict, Delivery, DeliveryQuery, Job, JobQuery, LogReading, NewDelivery,
+    NewJob, Post, Run, SeenEvent, Store,
 };
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -183,7 +183,8 @@ pub async fn messages_are_counted_by_recipient_and_time<H: Harness>() {
     let update = NewDelivery { purpose: Purpose::Settled, ..round(4, 1) };
     plan(store, vec![round(1, 1), round(2, 2), round(3, 3), update, ask(5, "bob", 0), round(6, 6)]).await;
     conclude(store, attempt(1, 0, DeliveryStatus::Sent, second(10))).await;
-    conclude(store, Attempt { message: Some(1), ..attempt(2, 0, DeliveryStatus::Delivered, second(10)) }).await;
+    conclude(store, Attempt { message: Some(1), ..attempt(2, 0, DeliveryStatus::Delivered, second(10)) })
+        .await;
     conclude(store, attempt(3, 0, DeliveryStatus::Sent, second(20))).await;
     conclude(store, attempt(4, 0, DeliveryStatus::Sent, second(20))).await;
     conclude(store, attempt(5, 0, DeliveryStatus::Sent, second(20))).await;
@@ -304,7 +305,8 @@ pub async fn hostile_names_reach_nobody_else<H: Harness>() {
     let deliveries = (1..).zip(names).map(|(number, name)| ask(number, name, 0)).collect();
     plan(store, deliveries).await;
     for (number, name) in (1..).zip(names) {
-        let sent = Attempt { error: Some(name.into()), ..attempt(number, 0, DeliveryStatus::Sent, second(1)) };
+        let sent =
+            Attempt { error: Some(name.into()), ..attempt(number, 0, DeliveryStatus::Sent, second(1)) };
         conclude(store, sent).await;
         assert_eq!(store.told("slack", name, second(0)).await.unwrap(), 1, "{name}");
     }

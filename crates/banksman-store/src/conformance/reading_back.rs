@@ -6,8 +6,8 @@ use std::sync::Arc;
 use banksman_core::{
     Action, Annotations, Assessment, Case, Command, Decision, Escalation, EscalationStep, Estimate, Finding,
     FreezeId, FreezeScope, GrantId, Kind, Moment, Opening, Outcome, Principal, PrincipalKind, Quorum,
-    RememberLimits, RememberScope, Resume, Risk, Severity, Status, Submission, Tier, TokenId, Transition, Triage,
-    Verdict, open, step,
+    RememberLimits, RememberScope, Resume, Risk, Severity, Status, Submission, Tier, TokenId, Transition,
+    Triage, Verdict, open, step,
 };
 
 use super::bench::Bench;

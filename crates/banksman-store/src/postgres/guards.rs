@@ -9,8 +9,8 @@ use banksman_core::meter::MeterId;
 use banksman_core::{ActionId, Digest, Status, Timestamp};
 
 use super::keys;
-use crate::{Conflict, Post};
 use crate::encode::{CaseRow, EncodedCommit};
+use crate::{Conflict, Post};
 
 /// Where an action stands.
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +120,10 @@ impl Known {
         {
             return Some(Conflict::ReadOn);
         }
-        let seen = post.seen.as_ref().is_some_and(|seen| self.seen.contains(&keys::seen(&seen.channel, &seen.event)));
+        let seen = post
+            .seen
+            .as_ref()
+            .is_some_and(|seen| self.seen.contains(&keys::seen(&seen.channel, &seen.event)));
         seen.then_some(Conflict::EventSeen)
     }
 

@@ -20,7 +20,10 @@ pub(super) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, 
 }
 
 /// One of the names of an enumeration.
-pub(super) fn name<T: std::str::FromStr<Err: std::fmt::Display>>(row: &Row, column: usize) -> Result<T, StoreError> {
+pub(super) fn name<T: std::str::FromStr<Err: std::fmt::Display>>(
+    row: &Row,
+    column: usize,
+) -> Result<T, StoreError> {
     get::<&str>(row, column)?.parse().map_err(|error| corrupt(column, error))
 }
 

@@ -45,7 +45,9 @@ impl<'a> Wanted<'a> {
             used_keys.extend(commit.idempotency.as_ref().map(keys::idempotency_of));
             if let Some(post) = &commit.post {
                 readers.extend(post.reading.iter().map(|reading| reading.reader));
-                seen.extend(post.seen.iter().map(|seen| keys::seen(&seen.channel, &seen.event).as_bytes().to_vec()));
+                seen.extend(
+                    post.seen.iter().map(|seen| keys::seen(&seen.channel, &seen.event).as_bytes().to_vec()),
+                );
             }
             let first = queries.len();
             queries.extend(commit.readings.iter().map(|reading| &reading.query));

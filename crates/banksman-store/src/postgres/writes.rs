@@ -125,7 +125,10 @@ pub(super) struct Line<'a> {
 pub(super) type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
 
 /// A column: one value of each item.
-pub(super) fn column<'a, I, T: ToSql + Sync + Send + 'a>(items: &[I], value: impl FnMut(&I) -> T) -> Column<'a> {
+pub(super) fn column<'a, I, T: ToSql + Sync + Send + 'a>(
+    items: &[I],
+    value: impl FnMut(&I) -> T,
+) -> Column<'a> {
     Box::new(items.iter().map(value).collect::<Vec<T>>())
 }
 

@@ -9,8 +9,8 @@ use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::control::change_control;
-use super::{meters, post};
 use super::rows::{action_id, digest};
+use super::{meters, post};
 use crate::Conflict;
 use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
 

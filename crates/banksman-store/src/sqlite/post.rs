@@ -8,8 +8,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use super::read::limit;
 use super::rows;
-use crate::post::{Attempt, Delivery, DeliveryQuery, Job, JobQuery, NewDelivery, NewJob, Post, Run};
 use crate::Conflict;
+use crate::post::{Attempt, Delivery, DeliveryQuery, Job, JobQuery, NewDelivery, NewJob, Post, Run};
 
 /// Which guard does not hold, if one does not.
 pub(super) fn conflict(connection: &Connection, post: &Post) -> rusqlite::Result<Option<Conflict>> {
@@ -195,7 +195,12 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
 }
 
 /// What a list is narrowed by.
-fn filtered(columns: &str, table: &str, filters: Vec<(&str, Option<Value>)>, rows: usize) -> (String, Vec<Value>) {
+fn filtered(
+    columns: &str,
+    table: &str,
+    filters: Vec<(&str, Option<Value>)>,
+    rows: usize,
+) -> (String, Vec<Value>) {
     let mut sql = format!("SELECT {columns} FROM {table} WHERE 1");
     let mut values = Vec::new();
     for (condition, value) in filters {
@@ -249,7 +254,8 @@ pub(super) fn due_deliveries(
         .collect()
 }
 
-pub(super) const NEXT_DELIVERY: &str = "SELECT min(next_at) FROM deliveries WHERE channel = ?1 AND next_at IS NOT NULL";
+pub(super) const NEXT_DELIVERY: &str =
+    "SELECT min(next_at) FROM deliveries WHERE channel = ?1 AND next_at IS NOT NULL";
 
 pub(super) fn next_delivery(connection: &Connection, channel: &str) -> rusqlite::Result<Option<Timestamp>> {
     let next: Option<i64> =

@@ -328,8 +328,15 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
     }];
     vec![
         ("inbox", inbox.render(&refused)),
-        ("action", ActionPage { action: &pending, earlier: &earlier, history: &history, told: &told }.render(&refused)),
-        ("action that failed", ActionPage { action: &failed, earlier: &[], history: &[], told: &[] }.render(&plain)),
+        (
+            "action",
+            ActionPage { action: &pending, earlier: &earlier, history: &history, told: &told }
+                .render(&refused),
+        ),
+        (
+            "action that failed",
+            ActionPage { action: &failed, earlier: &[], history: &[], told: &[] }.render(&plain),
+        ),
         ("edit", EditPage { action: &pending, draft: &untouched, preview: false }.render(&plain)),
         ("edit shown", EditPage { action: &pending, draft: &drafted, preview: true }.render(&plain)),
         ("batch", BatchPage { batch: &batch, refused: &[(ID.to_owned(), words.to_owned())] }.render(&plain)),

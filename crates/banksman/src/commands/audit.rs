@@ -142,7 +142,7 @@ fn table(events: &[EventView], too_wide: TooWide, context: &Context) -> String {
 }
 
 /// What an event is about, in a line: first what was said, then about which action.
-fn what(event: &Event) -> String {
+pub(crate) fn what(event: &Event) -> String {
     let mut detail = detail(&event.fact);
     if let Some(channel) = &event.via {
         let _ = write!(detail, " via {channel}");

@@ -199,7 +199,10 @@ fn failing_channels(client: &Client) -> Vec<Check> {
     let mut seen: BTreeMap<&str, &DeliveryView> = BTreeMap::new();
     for delivery in &newest.items {
         let telling = match delivery.status {
-            DeliveryStatus::Sent | DeliveryStatus::Delivered | DeliveryStatus::Failed | DeliveryStatus::Retrying => true,
+            DeliveryStatus::Sent
+            | DeliveryStatus::Delivered
+            | DeliveryStatus::Failed
+            | DeliveryStatus::Retrying => true,
             DeliveryStatus::Queued | DeliveryStatus::Skipped => false,
         };
         if telling {
@@ -218,7 +221,10 @@ fn failing_channels(client: &Client) -> Vec<Check> {
             format!("{channel} fails: {}", newest.error.as_deref().unwrap_or("no reason is known")),
             format!("banksman notifications test {channel}; then banksman notifications retry --failed"),
         ),
-        DeliveryStatus::Sent | DeliveryStatus::Delivered | DeliveryStatus::Queued | DeliveryStatus::Skipped => {
+        DeliveryStatus::Sent
+        | DeliveryStatus::Delivered
+        | DeliveryStatus::Queued
+        | DeliveryStatus::Skipped => {
             Check::good("channel", format!("{channel} works, since {}", to_the_second(newest.updated_at)))
         }
     });

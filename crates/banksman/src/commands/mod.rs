@@ -21,6 +21,7 @@ pub(crate) mod shell_guard;
 
 pub(crate) mod pending;
 pub(crate) mod show;
+pub(crate) mod watch;
 
 pub(crate) mod approve;
 pub(crate) mod deny;
@@ -55,6 +56,7 @@ pub(crate) fn run(command: Command, context: &Context) -> anyhow::Result<ExitCod
         Command::Exec(args) => exec::run(&args, context),
         Command::ShellGuard(args) => shell_guard::run(&args, context),
         Command::Prompt(args) => prompt::run(&args, context),
+        Command::Watch(args) => watch::run(&args, context),
         Command::Pending(args) => pending::run(&args, context),
         Command::Show(args) => show::run(&args, context),
         Command::Approve(args) => approve::run(&args, context),

@@ -10,7 +10,8 @@ Banksman holds what AI agents want to do until a human gives the signal.
 
 What to do next:
   banksman serve            start the server; it prints a command to try
-  banksman pending          see what waits for a decision
+  banksman watch            see what waits, live, and decide by keyboard
+  banksman pending          the same as a list
   banksman show ID          see everything about one action
   banksman approve ID       let it run, exactly as shown
   banksman deny ID          do not

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::wire::{ActionView, ContextView, DeliveryView, OutcomeView, ResolutionView, VoteView};
 use banksman_core::{Status, Timestamp};
+use banksman_review::Approvals;
 
 use crate::context::Context;
 use crate::exit::Exit;
 use crate::people::{chain, standing};
-use crate::review::{Progress, commands};
+use crate::review::commands;
 use crate::select;
 use crate::sheet::Sheet;
 use crate::span::{both, span};
@@ -67,7 +68,8 @@ fn who_was_told(sheet: &mut Sheet, told: &[DeliveryView], now: Timestamp) {
     for delivery in told {
         let DeliveryView { purpose, channel, recipient, status, updated_at, .. } = delivery;
         let why = delivery.error.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        sheet.item(&format!("{recipient} by {channel} ({purpose}): {status} {}{why}", both(now, *updated_at)));
+        sheet
+            .item(&format!("{recipient} by {channel} ({purpose}): {status} {}{why}", both(now, *updated_at)));
     }
 }
 
@@ -223,7 +225,7 @@ fn said(vote: &VoteView, version: u32, now: Timestamp) -> String {
 
 /// What the quorum still lacks. Votes come without the voters' roles, so the roles are named, not ticked off.
 fn missing(action: &ActionView) -> String {
-    let Progress { given, needed } = Progress::of(action);
+    let Approvals { given, needed, .. } = Approvals::of(action);
     let roles = action.verdict.quorum.roles();
     let mut text = match needed.saturating_sub(given) {
         0 => format!("{given} approvals given, but not by people of all needed roles"),

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Instant;
 
 use anyhow::Context as _;
 use banksman_store::copy::{Copied, copy};
@@ -48,9 +49,12 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 
 fn back_up(file: &Path, context: &Context) -> anyhow::Result<ExitCode> {
     let folder = Folder::open(&context.globals.data)?;
-    folder.back_up(file)?;
+    let size = |path: &Path| std::fs::metadata(path).map_or(0, |found| found.len());
+    let (total, began) = (size(&folder.database()), Instant::now());
+    Progress::beside(|progress| progress.share(size(file), total, "writing"), || folder.back_up(file))?;
     // What cannot be read is no backup.
-    let found = examine(file).with_context(|| format!("{} is not sound", file.display()))?;
+    let found = Progress::beside(|progress| progress.elapsed(began, "reading it back"), || examine(file))
+        .with_context(|| format!("{} is not sound", file.display()))?;
     if context.globals.json {
         context.print_json(&serde_json::json!({
             "file": file, "actions": found.actions, "events": found.events, "schema": found.schema,

@@ -5,7 +5,7 @@ use banksman_core::json::CanonicalJson;
 use banksman_core::wire::ActionView;
 use banksman_core::{Action, Assessment, Kind, Risk, Verdict};
 
-use crate::display::{Screen, Tone, Visible, cut, width, wrap};
+use crate::display::{Screen, Tone, Unframed, cut, width, wrap};
 use crate::gate::Unseen;
 use crate::pretty::pretty;
 
@@ -22,8 +22,8 @@ pub(crate) struct Card {
     tool: String,
     kind: Kind,
     args: CanonicalJson,
-    /// What the agent says that it is about.
-    description: Option<String>,
+    /// What the agent says about it, each under a name of ours.
+    says: Vec<(&'static str, String)>,
     risk: Risk,
     reversible: bool,
     rule: String,
@@ -33,12 +33,25 @@ pub(crate) struct Card {
 
 impl Card {
     pub(crate) fn of_action(action: &Action, agent: &str, unseen: &Unseen) -> Self {
-        let said = action.description.clone();
+        let said = says(
+            &action.description,
+            &action.rationale,
+            action.estimate.cost_usd,
+            &action.affected_systems,
+            &action.rollback_plan,
+        );
         Self::new(agent, &action.tool, action.kind, &action.args, said, &unseen.assessment, &unseen.verdict)
     }
 
     pub(crate) fn of_view(action: &ActionView) -> Self {
-        let said = action.context.description.clone();
+        let context = &action.context;
+        let said = says(
+            &context.description,
+            &context.rationale,
+            context.estimated_cost_usd,
+            &context.affected_systems,
+            &context.rollback_plan,
+        );
         Self::new(
             &action.agent,
             &action.tool,
@@ -55,7 +68,7 @@ impl Card {
         tool: &str,
         kind: Kind,
         args: &CanonicalJson,
-        description: Option<String>,
+        says: Vec<(&'static str, String)>,
         assessment: &Assessment,
         verdict: &Verdict,
     ) -> Self {
@@ -64,7 +77,7 @@ impl Card {
             tool: tool.to_owned(),
             kind,
             args: args.clone(),
-            description,
+            says,
             risk: verdict.risk,
             reversible: assessment.reversible,
             rule: verdict.rule.clone(),
@@ -85,8 +98,8 @@ impl Card {
         frame.own(Tone::Plain, "");
         frame.field("Tool: ", &format!("{} ({})", self.tool, self.kind));
         frame.field("Agent: ", &self.agent);
-        if let Some(description) = &self.description {
-            frame.field("It says: ", description);
+        for (name, words) in &self.says {
+            frame.field(name, words);
         }
         frame.own(Tone::Plain, "");
         frame.own(Tone::Plain, "Parameters:");
@@ -117,6 +130,25 @@ impl Card {
     }
 }
 
+/// What the agent says: what it is, why, what it costs and touches, and how to take it back.
+fn says(
+    description: &Option<String>,
+    rationale: &Option<String>,
+    cost_usd: Option<f64>,
+    systems: &[String],
+    rollback_plan: &Option<String>,
+) -> Vec<(&'static str, String)> {
+    let systems = Some(systems.join(", ")).filter(|names| !names.is_empty());
+    let said = [
+        ("It says: ", description.clone()),
+        ("It says, why: ", rationale.clone()),
+        ("It says, cost: ", cost_usd.map(|cost| format!("{cost} USD"))),
+        ("It says, systems: ", systems),
+        ("It says, undo: ", rollback_plan.clone()),
+    ];
+    said.into_iter().filter_map(|(name, words)| Some((name, words?))).collect()
+}
+
 struct Frame {
     screen: Screen,
     /// Columns between the bars, without the space beside each.
@@ -144,7 +176,7 @@ impl Frame {
 
     /// A label of ours and a text by anyone, which never reaches the first column.
     fn field(&mut self, label: &str, text: &str) {
-        let text = unframed(&Visible(text).to_string());
+        let text = Unframed(text).to_string();
         for (index, piece) in wrap(&text, self.room.saturating_sub(width(label))).iter().enumerate() {
             let label = if index == 0 { label.to_owned() } else { " ".repeat(width(label)) };
             self.line(Tone::Plain, &format!("{label}{}", piece.trim_end()));
@@ -155,7 +187,7 @@ impl Frame {
     fn lines(&mut self, text: &str, most: usize) -> usize {
         let mut pieces = Vec::new();
         for line in text.lines() {
-            let line = unframed(line);
+            let line = Unframed(line).to_string();
             for (index, piece) in wrap(&line, self.room.saturating_sub(4)).into_iter().enumerate() {
                 pieces.push((if index == 0 { '|' } else { ':' }, piece));
             }
@@ -175,18 +207,6 @@ impl Frame {
     }
 }
 
-/// A text that has been made visible, without characters that frames are drawn with.
-fn unframed(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '\u{2500}'..='\u{259f}' => out.push_str(&format!("\\u{{{:x}}}", u32::from(c))),
-            c => out.push(c),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -197,10 +217,19 @@ mod tests {
 
     #[test]
     fn the_box_shows_what_the_seeds_show() {
-        let text = Card::of_view(&sample::action()).render(COLOURFUL, false);
+        let mut action = sample::action();
+        action.context.estimated_cost_usd = Some(0.5);
+        action.context.affected_systems = vec!["chat_api".into(), "webhook".into()];
+        action.context.rollback_plan = Some("Remove injection logic".into());
+        let text = Card::of_view(&action).render(COLOURFUL, false);
         for expected in [
             "[!] APPROVAL REQUIRED",
             "Tool: process_refund (tool)",
+            "It says: Refund order 78291",
+            "It says, why: The customer asked.",
+            "It says, cost: 0.5 USD",
+            "It says, systems: chat_api, webhook",
+            "It says, undo: Remove injection logic",
             "Parameters:",
             "\"amount\": 899",
             "Risk: HIGH",

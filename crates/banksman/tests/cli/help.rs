@@ -26,7 +26,7 @@ fn alone_it_says_what_to_do_next() {
     let output = banksman(&[]);
     assert_eq!(output.status.code(), Some(0));
     let text = stdout(&output);
-    assert!(text.contains("banksman serve") && text.contains("banksman pending"), "{text}");
+    assert!(text.contains("banksman serve") && text.contains("banksman watch"), "{text}");
 }
 
 #[test]
@@ -45,6 +45,7 @@ fn help_names_commands_environment_and_exit_codes_but_no_token() {
 #[test]
 fn every_command_has_help_with_exit_codes() {
     for command in [
+        "watch",
         "pending",
         "show",
         "approve",

@@ -37,3 +37,4 @@ mod store_copy;
 mod token;
 mod torture;
 mod triage;
+mod watch;

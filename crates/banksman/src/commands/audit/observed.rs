@@ -11,6 +11,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::display::Visible;
 use crate::exit::Exit;
+use crate::progress::Progress;
 use crate::span::When;
 use crate::table::TooWide;
 
@@ -92,8 +93,10 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     };
     let mut summary = Summary::default();
     let mut newest: Vec<EventView> = Vec::new();
+    let mut progress = Progress::new();
     loop {
         let page = client.audit(&query)?;
+        progress.count(summary.total, "events counted");
         for view in page.items {
             summary.count(&view);
             if newest.len() < args.limit {
@@ -106,6 +109,7 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         }
         query.cursor = page.next_cursor;
     }
+    drop(progress);
     if context.globals.json {
         context.print_json(&Report { summary: &summary, newest: &newest })?;
     } else if summary.total == 0 {

@@ -88,7 +88,8 @@ impl Story {
             batch: None,
         };
         let seq = u64::try_from(self.record.log.len()).unwrap() + 1;
-        let event = Event { v: 1, at: Timestamp::from_micros(1), actor, action: Some(action), via: None, fact };
+        let event =
+            Event { v: 1, at: Timestamp::from_micros(1), actor, action: Some(action), via: None, fact };
         self.record.log.push((seq, event));
     }
 

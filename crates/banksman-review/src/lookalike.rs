@@ -7,20 +7,21 @@ use unicode_security::confusable_detection::skeleton;
 
 /// What is odd about a host name in a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Oddity {
+pub struct Oddity {
     /// The name as it is written.
-    pub(crate) host: String,
+    pub host: String,
     /// What is odd about it, in our words.
-    pub(crate) problem: &'static str,
+    pub problem: &'static str,
     /// What it looks like, or what it stands for.
-    pub(crate) like: String,
+    pub like: String,
 }
 
 /// More would be a flood that hides the one that matters.
 const MOST: usize = 12;
 
 /// The oddities of all texts in a value, keys included.
-pub(crate) fn oddities(value: &Json) -> Vec<Oddity> {
+#[must_use]
+pub fn oddities(value: &Json) -> Vec<Oddity> {
     let mut found = BTreeSet::new();
     collect(value, &mut found);
     found.into_iter().take(MOST).collect()

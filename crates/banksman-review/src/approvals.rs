@@ -1,0 +1,51 @@
+//! Who approved, and who is still missing.
+
+use banksman_core::wire::{ActionView, VoteView};
+
+/// How far the current version of an action has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Approvals<'a> {
+    /// How many places of the quorum are filled.
+    pub given: u32,
+    /// How many there are.
+    pub needed: u32,
+    /// Roles of which nobody has approved yet.
+    pub missing_roles: Vec<&'a str>,
+}
+
+impl<'a> Approvals<'a> {
+    /// Counts different people who approved this version.
+    #[must_use]
+    pub fn of(action: &'a ActionView) -> Self {
+        let quorum = &action.verdict.quorum;
+        let mut approvals: Vec<&VoteView> = action
+            .votes
+            .iter()
+            .filter(|vote| vote.version == action.version && vote.decision.approves())
+            .collect();
+        approvals.sort_by(|one, other| one.by.cmp(&other.by));
+        approvals.dedup_by(|one, other| one.by == other.by);
+        let people: Vec<Vec<String>> = approvals
+            .iter()
+            .map(|vote| {
+                let acting = vote.acting.iter().map(|acting| acting.role.clone());
+                vote.roles.iter().cloned().chain(acting).collect()
+            })
+            .collect();
+        let people: Vec<&[String]> = people.iter().map(Vec::as_slice).collect();
+        let mut missing_roles: Vec<&str> = quorum
+            .roles()
+            .iter()
+            .filter(|role| !people.iter().any(|roles| roles.contains(role)))
+            .map(String::as_str)
+            .collect();
+        missing_roles.dedup();
+        Self { given: quorum.progress(&people), needed: quorum.count(), missing_roles }
+    }
+
+    /// In a few words.
+    #[must_use]
+    pub fn short(&self) -> String {
+        format!("{} of {} approvals", self.given, self.needed)
+    }
+}

@@ -1,0 +1,23 @@
+//! What a reviewer needs to see, before it becomes a page, a screen or a sentence.
+//!
+//! Pure, and without a word about how anything looks: the browser, the terminal and the command line each draw what
+//! is worked out here, so that no two of them tell a reviewer different things about the same action.
+
+mod approvals;
+mod change;
+mod lookalike;
+mod marks;
+mod rows;
+mod shown;
+
+mod moments;
+mod words;
+
+pub use approvals::Approvals;
+pub use change::{Change, ChangedLine, Comparison};
+pub use lookalike::{Oddity, oddities};
+pub use marks::{Numbered, Stretch, numbered, stretches};
+pub use moments::{relative, span, to_the_second};
+pub use rows::{Row, rows};
+pub use shown::digest_of_shown;
+pub use words::{decided, meaning, result};

@@ -1,0 +1,66 @@
+//! What happened, in a sentence.
+
+use banksman_core::wire::ActionView;
+use banksman_core::{Decision, Status, Timestamp};
+
+use crate::{Approvals, span};
+
+/// What a status means.
+#[must_use]
+pub fn meaning(status: Status) -> &'static str {
+    match status {
+        Status::Blocked => "Policy or a freeze forbids it. It never runs.",
+        Status::Pending => "Held. Nothing has run.",
+        Status::Authorised => "May run once, until the authorisation lapses.",
+        Status::Denied => "A person said no. It did not run.",
+        Status::Expired => "Nobody decided in time. It did not run.",
+        Status::Cancelled => "Withdrawn. It did not run.",
+        Status::Executing => "The agent's side is running it now.",
+        Status::Succeeded => "It ran.",
+        Status::Failed => "It was claimed, and failed.",
+        Status::Unknown => "It was claimed and no outcome came: it may have run. Someone has to look.",
+        Status::Lapsed => "Authorised, and not claimed in time. It did not run.",
+        Status::Revoked => "Authorised, and taken back. It did not run.",
+    }
+}
+
+/// What someone decided, as a word.
+#[must_use]
+pub fn decided(decision: Decision) -> &'static str {
+    match decision {
+        Decision::Approve => "approved",
+        Decision::Deny => "denied",
+        Decision::Modify => "edited and approved",
+        Decision::Respond => "denied with a message",
+    }
+}
+
+/// What came of a decision. It quotes the tool's name as it is: whoever shows it makes it visible.
+#[must_use]
+pub fn result(decision: Decision, action: &ActionView, now: Timestamp) -> String {
+    let Approvals { given, needed, .. } = Approvals::of(action);
+    let edited = if decision == Decision::Modify { ", with your arguments" } else { "" };
+    match action.status {
+        Status::Authorised => {
+            let until =
+                action.expires_at.map(|at| format!(" if it is claimed within {}", span(at.since(now))));
+            format!("Approved: {} may run once{edited}{}.", action.tool, until.unwrap_or_default())
+        }
+        Status::Pending if decision == Decision::Modify => format!(
+            "Your version is recorded as version {} and is held again: {given} of {needed} approvals.",
+            action.version
+        ),
+        Status::Pending => format!("Recorded: {given} of {needed} approvals; the action stays held."),
+        Status::Denied if decision == Decision::Respond => "Denied; the agent gets your message.".into(),
+        Status::Denied => "Denied.".into(),
+        Status::Blocked
+        | Status::Expired
+        | Status::Cancelled
+        | Status::Executing
+        | Status::Succeeded
+        | Status::Failed
+        | Status::Unknown
+        | Status::Lapsed
+        | Status::Revoked => format!("Recorded; the action is now {}.", action.status),
+    }
+}

@@ -1,0 +1,117 @@
+//! An action as a person sees it, and what has become of it since.
+
+use banksman_core::wire::{ActionView, DecisionRequest};
+use banksman_core::{ActionId, Decision, Status, Timestamp};
+use banksman_review::{decided, digest_of_shown, relative};
+
+use crate::paint::foreign;
+
+/// What is on the screen is what is decided, at the version and digest that are on the screen. What comes in later
+/// does not replace it by itself: that would change under a finger that is about to press a key.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    shown: ActionView,
+    /// What the server says now, if it is something else.
+    news: Option<Box<ActionView>>,
+    /// Whether the digest is that of what is shown.
+    is_honest: bool,
+}
+
+impl Subject {
+    pub(crate) fn new(action: ActionView) -> Self {
+        let is_honest = digest_of_shown(&action) == action.digest;
+        Self { shown: action, news: None, is_honest }
+    }
+
+    pub(crate) fn id(&self) -> ActionId {
+        self.shown.id
+    }
+
+    pub(crate) fn shown(&self) -> &ActionView {
+        &self.shown
+    }
+
+    /// Takes note of how an action stands now. Whether what is shown is to be drawn again.
+    pub(crate) fn hear(&mut self, action: &ActionView) -> bool {
+        if action.id != self.shown.id {
+            return false;
+        }
+        let same_question = action.status == self.shown.status
+            && action.version == self.shown.version
+            && action.digest == self.shown.digest;
+        if same_question {
+            // Who approved, and until when there is time, may change without changing what would run.
+            let redraw = *action != self.shown;
+            if redraw {
+                *self = Self::new(action.clone());
+            }
+            return redraw;
+        }
+        self.news = Some(Box::new(action.clone()));
+        false
+    }
+
+    /// Shows what the server says now, because the person asked for it. Whether anything changed.
+    pub(crate) fn catch_up(&mut self) -> bool {
+        match self.news.take() {
+            Some(news) => {
+                *self = Self::new(*news);
+                true
+            }
+            None => false,
+        }
+    }
+
+    pub(crate) fn has_news(&self) -> bool {
+        self.news.is_some()
+    }
+
+    /// Why nothing can be decided here, if that is so. It quotes others, made visible.
+    pub(crate) fn obstacle(&self, now: Timestamp) -> Option<String> {
+        let current = self.news.as_deref().unwrap_or(&self.shown);
+        if !self.is_honest {
+            return Some("The server's digest is not that of what is shown here: not deciding.".into());
+        }
+        if current.status != Status::Pending {
+            return Some(ended(current, now));
+        }
+        self.news.as_deref().map(|news| {
+            let by = news.votes.iter().rev().find(|vote| vote.decision == Decision::Modify);
+            let by = by.map(|vote| format!(", edited by {} {}", foreign(&vote.by), relative(now, vote.at)));
+            format!("It changed: version {} is held now{}.", news.version, by.unwrap_or_default())
+        })
+    }
+
+    /// A decision on exactly what is shown.
+    pub(crate) fn request(&self, decision: Decision) -> DecisionRequest {
+        DecisionRequest {
+            decision,
+            version: self.shown.version,
+            digest: self.shown.digest,
+            reason: None,
+            args: None,
+            message: None,
+            remember: None,
+        }
+    }
+}
+
+/// How the question was answered: what, by whom, when.
+pub(crate) fn ended(action: &ActionView, now: Timestamp) -> String {
+    let Some(resolution) = &action.resolution else {
+        return format!("It is {} now.", action.status);
+    };
+    let when = relative(now, resolution.at);
+    let last = action.votes.last();
+    let mut text = match (resolution.by.as_str(), last) {
+        ("timeout", _) => format!("It {} {when}", action.status),
+        ("reviewers", Some(vote)) => {
+            format!("Already {} by {} {when}", decided(vote.decision), foreign(&vote.by))
+        }
+        (by, _) => format!("Already {} by {} {when}", action.status, foreign(by)),
+    };
+    if let Some(reason) = &resolution.reason {
+        text.push_str(&format!(": {}", foreign(reason)));
+    }
+    text + "."
+}
