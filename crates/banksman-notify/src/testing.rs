@@ -71,6 +71,7 @@ impl Held {
             reason: None,
             message: None,
             remember: false,
+            step_up: None,
         };
         step(&case, Command::Decide(ballot), &Moment::at(ten())).unwrap().case
     }

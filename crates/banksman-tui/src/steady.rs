@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn behind_every_character_that_is_not_ascii_the_cursor_is_put_where_it_belongs() {
-        let cells: Vec<Cell> = ["a", "§", "b", "│"].iter().map(|symbol| Cell::new(*symbol)).collect();
+        let cells: Vec<Cell> = ["a", "§", "b", "│"].iter().map(|symbol| Cell::new(symbol)).collect();
         let mut bytes = Vec::new();
         let row = cells.iter().enumerate().map(|(x, cell)| (u16::try_from(x).unwrap(), 0, cell));
         Steady(CrosstermBackend::new(&mut bytes)).draw(row).unwrap();

@@ -528,6 +528,7 @@ fn what_people_share_and_hand_over() {
         message: None,
         acting: Vec::new(),
         solo_operator: false,
+        step_up: None,
     });
     let pressed = pressed.by_way_of("team-slack").to_bytes().unwrap();
     check("event_decided_via", &pressed);

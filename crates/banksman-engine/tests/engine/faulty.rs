@@ -8,7 +8,7 @@ use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Submission, Timestamp};
 use banksman_store::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
-    EventQuery, Job, JobQuery, News, PendingCounts, Store, StoreError, StoredEvent, StoredNotice,
+    EventQuery, Job, JobQuery, News, PendingCounts, Person, Store, StoreError, StoredEvent, StoredNotice,
 };
 use tokio::sync::mpsc;
 
@@ -111,6 +111,14 @@ impl Store for FaultyStore {
 
     async fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
         self.real.credentials().await
+    }
+
+    async fn people(&self) -> Result<Vec<Person>, StoreError> {
+        self.real.people().await
+    }
+
+    async fn is_spent(&self, secret: Digest) -> Result<bool, StoreError> {
+        self.real.is_spent(secret).await
     }
 
     async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError> {
