@@ -11,5 +11,6 @@ mod fixture;
 mod golden;
 mod json;
 mod model;
+mod samples;
 mod sequences;
 mod spelling;
