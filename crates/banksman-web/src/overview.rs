@@ -8,7 +8,6 @@ use banksman_core::{Risk, Tier, Timestamp};
 use maud::{Markup, html};
 
 use crate::frame::{Frame, Place};
-use crate::moment::span;
 use crate::parts::risk;
 use crate::plot::{Bar, Series, bar, columns};
 use crate::text::{Foreign, brief};
@@ -133,16 +132,16 @@ impl OverviewPage<'_> {
                 section.empty { p { "Nothing happened in these " (self.window.words()) "." } p.quiet { "As soon as an agent asks for something, it is counted here." } }
             } @else {
                 section.panel { (columns("ends", "What became of what agents asked for", ENDS, &self.bars())) }
-                div.pair {
-                    section.panel { h2 { "By tool" } (by_tool(sum.by_tool.iter())) }
-                    section.panel { h2 { "How soon people answered" } (answers(&sum.answers)) }
-                }
+                section.panel { h2 { "By tool" } (by_tool(sum.by_tool.iter())) }
                 div.pair {
                     section.panel { h2 { "By risk" } (table("Risk", sum.by_risk.iter().rev().map(|(level, ways)| (risk(*level), *ways)).collect())) }
                     section.panel { h2 { "By tier" } (table("Tier", sum.by_tier.iter().rev().map(|(tier, ways)| (html! { (tier.as_str()) }, *ways)).collect())) }
                 }
             }
-            (self.waiting(frame))
+            div.pair {
+                section.panel { h2 { "How soon people answered" } (answers(&sum.answers)) }
+                (self.waiting(frame))
+            }
             p.quiet { "Counted from the audit log, by the hour, in UTC. Answers count from the proposal to the decision." }
         };
         frame.page(Place::Overview, "Overview", &body)
@@ -251,8 +250,16 @@ fn table(of: &str, rows: Vec<(Markup, Ways)>) -> Markup {
     }
 }
 
+/// A bound in the largest unit that it is whole in.
 fn within(bound: Duration) -> String {
-    if bound == Duration::MAX { "more than a day".into() } else { format!("within {}", span(bound)) }
+    let seconds = bound.as_secs();
+    match seconds {
+        _ if bound == Duration::MAX => "after more than a day".into(),
+        0..60 => format!("within {seconds} s"),
+        60..3_600 => format!("within {} min", seconds / 60),
+        3_600..86_400 => format!("within {} h", seconds / 3_600),
+        _ => "within a day".into(),
+    }
 }
 
 fn answers(answers: &Answers) -> Markup {

@@ -231,10 +231,16 @@ fn choose(
         select #(id) name=(name) aria-invalid=[wrong] aria-describedby=[told] {
             @if now.is_none() { option value="" selected { "not given" } }
             @for choice in &choices {
-                option value=(choice) selected[Some(choice) == now.as_ref()] { (VisibleJson(choice).to_string()) }
+                option value=(choice) selected[Some(choice) == now.as_ref()] { (VisibleJson(shown(choice, &choices)).to_string()) }
             }
         }
     }
+}
+
+/// A choice as people read it: texts without their quotes, where all of them are texts and none is spelled out.
+fn shown<'a>(choice: &'a str, all: &[String]) -> &'a str {
+    let plain = all.iter().all(|choice| choice.starts_with('"') && !choice.contains('\\'));
+    if plain { choice.trim_matches('"') } else { choice }
 }
 
 fn rows(text: &str) -> usize {

@@ -126,7 +126,7 @@ impl<'a> Schema<'a> {
             number("maxLength", "characters, at most"),
             number("minItems", "items, at least"),
             number("maxItems", "items, at most"),
-            format.map(|format| format!("a {format}")),
+            format.map(|format| format!("format {format}")),
         ]
         .into_iter()
         .flatten()
