@@ -83,8 +83,8 @@ impl Outbox {
     /// the next start finds in the store.
     pub fn start_workers(self: &Arc<Self>) -> Vec<JoinHandle<()>> {
         let mut workers = Vec::new();
-        for name in self.channels.keys().cloned() {
-            let outbox = Arc::clone(self);
+        for name in self.channels.keys() {
+            let (outbox, name) = (Arc::clone(self), name.clone());
             workers.push(tokio::spawn(async move { outbox.keep_carrying(&name).await }));
         }
         let reading = Arc::clone(self);
