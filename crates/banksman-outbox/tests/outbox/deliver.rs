@@ -238,7 +238,8 @@ async fn a_channel_whose_code_breaks_down_is_started_again_and_holds_up_no_other
     let mut workers = world.engine.start_workers(std::sync::Arc::clone(&world.outbox) as _);
     workers.extend(world.outbox.start_workers());
     let case = world.hold("payout", 1).await;
-    let asked = |row: &&banksman_store::Delivery| row.purpose == Purpose::Ask && row.status == DeliveryStatus::Sent;
+    let asked =
+        |row: &&banksman_store::Delivery| row.purpose == Purpose::Ask && row.status == DeliveryStatus::Sent;
     for _ in 0..300 {
         tokio::time::sleep(Duration::from_millis(100)).await;
         if world.deliveries(case.id).await.iter().filter(asked).count() == 2 {
