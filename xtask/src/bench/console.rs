@@ -49,11 +49,13 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let agents = house.agents(options.pending / HELD_BY_AGENT + 1)?;
     let held = held::propose(&house, &agents, options.pending + DECIDED, 0)?;
     let addresses = house.addresses();
-    let mut browser = Browser::open(addresses.first().context("no node")?, &house.reviewer)?;
+    let address = addresses.first().context("no node")?;
+    let mut browser = Browser::sign_in(address, &house.sign_in_code("bench-person")?)?;
     for (at, Held { id, digest, .. }) in held.iter().take(DECIDED).enumerate() {
         let decision = if at % 3 == 0 { "deny" } else { "approve" };
         let body = format!(r#"{{"decision":"{decision}","version":1,"digest":"{digest}"}}"#);
-        browser.post(&format!("/v1/actions/{id}/decision"), &body)?;
+        let head = format!("authorization: Bearer {}", house.reviewer);
+        browser.post(&format!("/v1/actions/{id}/decision"), &head, &body)?;
     }
     let one = &held.get(held.len() / 2).context("nothing is held")?.id;
     // What is counted behind the page is counted before it is measured.
@@ -123,33 +125,44 @@ fn pages(one: &str) -> Vec<(&'static str, String)> {
 /// Someone who is signed in, over one connection that is kept open.
 struct Browser {
     stream: BufReader<TcpStream>,
-    token: String,
+    cookie: String,
+}
+
+/// What came back: where it says so, the cookie to keep; and how large it was.
+struct Loaded {
+    cookie: Option<String>,
+    bytes: usize,
 }
 
 impl Browser {
-    fn open(address: &str, token: &str) -> anyhow::Result<Self> {
+    fn sign_in(address: &str, code: &str) -> anyhow::Result<Self> {
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream: BufReader::new(stream), token: token.to_owned() })
+        let mut browser = Self { stream: BufReader::new(stream), cookie: String::new() };
+        let head = "content-type: application/x-www-form-urlencoded";
+        browser.cookie =
+            browser.post("/sign-in", head, &format!("code={code}"))?.cookie.context("nobody is signed in")?;
+        Ok(browser)
     }
 
     /// Loads a page and says how large it is.
     fn get(&mut self, path: &str) -> anyhow::Result<usize> {
-        let head = format!("cookie: banksman_session={}\r\naccept: text/html", self.token);
-        self.ask(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{head}\r\n\r\n"))
+        let head = format!("cookie: {}\r\naccept: text/html", self.cookie);
+        let loaded = self.ask(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{head}\r\n\r\n"))?;
+        Ok(loaded.bytes)
     }
 
-    fn post(&mut self, path: &str, body: &str) -> anyhow::Result<usize> {
-        let head = format!("authorization: Bearer {}\r\ncontent-length: {}", self.token, body.len());
+    fn post(&mut self, path: &str, head: &str, body: &str) -> anyhow::Result<Loaded> {
+        let head = format!("{head}\r\ncontent-length: {}", body.len());
         self.ask(&format!("POST {path} HTTP/1.1\r\nhost: localhost\r\n{head}\r\n\r\n{body}"))
     }
 
-    fn ask(&mut self, request: &str) -> anyhow::Result<usize> {
+    fn ask(&mut self, request: &str) -> anyhow::Result<Loaded> {
         self.stream.get_mut().write_all(request.as_bytes())?;
         let mut line = String::new();
         self.stream.read_line(&mut line)?;
         let status = line.clone();
-        let mut length = 0;
+        let (mut length, mut cookie) = (0, None);
         while line != "\r\n" {
             line.clear();
             if self.stream.read_line(&mut line)? == 0 {
@@ -159,16 +172,20 @@ impl Browser {
             if let Some(value) = lower.strip_prefix("content-length:") {
                 length = value.trim().parse()?;
             }
+            if lower.starts_with("set-cookie:") {
+                let value = line.split_once(':').and_then(|(_, value)| value.split(';').next());
+                cookie = value.map(|value| value.trim().to_owned());
+            }
         }
         let mut body = vec![0; length];
         self.stream.read_exact(&mut body)?;
-        if !status.contains(" 200 ") {
+        if !status.contains(" 200 ") && !status.contains(" 303 ") {
             bail!(
                 "{} answered {status}{}",
                 request.lines().next().unwrap_or_default(),
                 String::from_utf8_lossy(&body)
             );
         }
-        Ok(length)
+        Ok(Loaded { cookie, bytes: length })
     }
 }

@@ -92,14 +92,27 @@ impl House {
     }
 
     fn token(&self, kind: &str, name: &str) -> anyhow::Result<String> {
+        self.told(&["token", "new", "--json", "--kind", kind, "--name", name], "token")
+    }
+
+    /// What signs in a person who was not there before, with a browser, once.
+    pub(crate) fn sign_in_code(&self, name: &str) -> anyhow::Result<String> {
+        self.told(&["user", "add", name, "--admin", "--json"], "link")?;
+        let link = self.told(&["user", "sign-in-link", name, "--json"], "link")?;
+        link.split_once("code=").map(|(_, code)| code.to_owned()).context("no code in the link")
+    }
+
+    /// A member of what a command prints.
+    fn told(&self, command: &[&str], member: &str) -> anyhow::Result<String> {
         let node = self.nodes.first().context("a house without nodes")?;
-        let output = self
-            .command(&node.data)
-            .args(["token", "new", "--json", "--kind", kind, "--name", name])
-            .output()?;
-        let document: serde_json::Value =
-            serde_json::from_slice(&output.stdout).context("token new --json")?;
-        document.get("token").and_then(|token| token.as_str()).map(str::to_owned).context("no token")
+        let output = self.command(&node.data).args(command).output()?;
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .with_context(|| format!("{command:?}: {}", String::from_utf8_lossy(&output.stderr)))?;
+        document
+            .get(member)
+            .and_then(|value| value.as_str())
+            .map(str::to_owned)
+            .with_context(|| format!("no {member}"))
     }
 
     /// The tokens of `count` further agents, because one agent may not hold as many actions as some want to see.

@@ -46,7 +46,7 @@ test.beforeAll(async ({ server }) => {
 
 for (const screen of SCREENS) {
   test(`every page, ${screen.name}`, async ({ browser, cookies, server }) => {
-    test.setTimeout(180_000);
+    test.setTimeout(600_000);
     const context = await browser.newContext({ viewport: screen.viewport, colorScheme: screen.colorScheme });
     await context.addCookies(cookies);
     const page = await context.newPage();
