@@ -49,7 +49,8 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let agents = house.agents(options.pending / HELD_BY_AGENT + 1)?;
     let held = held::propose(&house, &agents, options.pending + DECIDED, 0)?;
     let addresses = house.addresses();
-    let mut browser = Browser::open(addresses.first().context("no node")?, &house.reviewer)?;
+    let code = house.sign_in_code("bench-person")?;
+    let mut browser = Browser::open(addresses.first().context("no node")?, &house.reviewer, &code)?;
     for (at, Held { id, digest, .. }) in held.iter().take(DECIDED).enumerate() {
         let decision = if at % 3 == 0 { "deny" } else { "approve" };
         let body = format!(r#"{{"decision":"{decision}","version":1,"digest":"{digest}"}}"#);
@@ -124,18 +125,21 @@ fn pages(one: &str) -> Vec<(&'static str, String)> {
 struct Browser {
     stream: BufReader<TcpStream>,
     token: String,
+    /// The cookie of its session.
+    cookie: String,
 }
 
 impl Browser {
-    fn open(address: &str, token: &str) -> anyhow::Result<Self> {
+    fn open(address: &str, token: &str, code: &str) -> anyhow::Result<Self> {
+        let cookie = sign_in(address, code)?;
         let stream = TcpStream::connect(address)?;
         stream.set_nodelay(true)?;
-        Ok(Self { stream: BufReader::new(stream), token: token.to_owned() })
+        Ok(Self { stream: BufReader::new(stream), token: token.to_owned(), cookie })
     }
 
     /// Loads a page and says how large it is.
     fn get(&mut self, path: &str) -> anyhow::Result<usize> {
-        let head = format!("cookie: banksman_session={}\r\naccept: text/html", self.token);
+        let head = format!("cookie: {}\r\naccept: text/html", self.cookie);
         self.ask(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{head}\r\n\r\n"))
     }
 
@@ -171,4 +175,20 @@ impl Browser {
         }
         Ok(length)
     }
+}
+
+/// Signs in by a link, over a connection of its own, and gives the cookie.
+fn sign_in(address: &str, code: &str) -> anyhow::Result<String> {
+    let mut stream = TcpStream::connect(address)?;
+    let body = format!("code={code}");
+    let head = "content-type: application/x-www-form-urlencoded\r\nconnection: close";
+    let length = body.len();
+    let request = format!(
+        "POST /sign-in HTTP/1.1\r\nhost: localhost\r\n{head}\r\ncontent-length: {length}\r\n\r\n{body}"
+    );
+    stream.write_all(request.as_bytes())?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer)?;
+    let cookie = answer.lines().find_map(|line| line.strip_prefix("set-cookie: ")?.split(';').next());
+    cookie.map(str::to_owned).with_context(|| format!("not signed in: {answer}"))
 }

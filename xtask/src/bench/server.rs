@@ -102,6 +102,18 @@ impl House {
         document.get("token").and_then(|token| token.as_str()).map(str::to_owned).context("no token")
     }
 
+    /// The code of a link that signs a person in with a browser.
+    pub(crate) fn sign_in_code(&self, name: &str) -> anyhow::Result<String> {
+        let node = self.nodes.first().context("a house without nodes")?;
+        let added = self.command(&node.data).args(["user", "add", name, "--admin", "--json"]).output()?;
+        anyhow::ensure!(added.status.success(), "user add: {}", String::from_utf8_lossy(&added.stderr));
+        let output = self.command(&node.data).args(["user", "sign-in-link", name, "--json"]).output()?;
+        let document: serde_json::Value =
+            serde_json::from_slice(&output.stdout).context("user sign-in-link --json")?;
+        let link = document.get("link").and_then(|link| link.as_str()).context("no link")?;
+        link.split_once("code=").map(|(_, code)| code.to_owned()).context("no code in the link")
+    }
+
     /// The tokens of `count` further agents, because one agent may not hold as many actions as some want to see.
     pub(crate) fn agents(&self, count: usize) -> anyhow::Result<Vec<String>> {
         (0..count).map(|number| self.token("agent", &format!("bench-agent-{number}"))).collect()
