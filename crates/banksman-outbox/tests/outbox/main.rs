@@ -1,6 +1,6 @@
 //! The outbox over a real engine and a real store, with channels that do as they are told and a clock that stands still.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "tests")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "tests")]
 
 mod config;
 mod deliver;
