@@ -237,7 +237,7 @@ provider:
             (
                 "issuer: https://id.example",
                 "issuer: http://id.example",
-                "6:11: an issuer is an https address",
+                "5:11: an issuer is an https address",
             ),
             ("issuer: https://id.example", "issuer: nonsense", "an issuer is an https address"),
             ("admin: true", "admn: true", "unknown field"),
