@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use banksman_core::{Case, Timestamp};
 use banksman_engine::{Engine, EngineError, LogSink, NoticeSink};
 use banksman_notify::{Channel, Message, Purpose, SendError, Sent};
 use banksman_store::{NewDelivery, StoredNotice};
 use tokio::sync::Notify;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use crate::jobs::Errands;
 use crate::plan::{Situation, plan};
@@ -83,15 +84,24 @@ impl Outbox {
     /// the next start finds in the store.
     pub fn start_workers(self: &Arc<Self>) -> Vec<JoinHandle<()>> {
         let mut workers = Vec::new();
-        for name in self.channels.keys().cloned() {
-            let outbox = Arc::clone(self);
-            workers.push(tokio::spawn(async move { outbox.keep_carrying(&name).await }));
+        for name in self.channels.keys() {
+            let (outbox, name) = (Arc::clone(self), name.clone());
+            workers.push(supervised(move || {
+                let (outbox, name) = (Arc::clone(&outbox), name.clone());
+                async move { outbox.keep_carrying(&name).await }
+            }));
         }
-        let reading = Arc::clone(self);
-        workers.push(tokio::spawn(async move { reading.keep_reading().await }));
+        let outbox = Arc::clone(self);
+        workers.push(supervised(move || {
+            let outbox = Arc::clone(&outbox);
+            async move { outbox.keep_reading().await }
+        }));
         if self.errands.is_some() {
-            let calling = Arc::clone(self);
-            workers.push(tokio::spawn(async move { calling.keep_calling().await }));
+            let outbox = Arc::clone(self);
+            workers.push(supervised(move || {
+                let outbox = Arc::clone(&outbox);
+                async move { outbox.keep_calling().await }
+            }));
         }
         workers
     }
@@ -130,6 +140,26 @@ impl Outbox {
         let worked = self.worked.lock().unwrap_or_else(PoisonError::into_inner);
         worked.get(channel).is_some_and(|at| *at >= since)
     }
+}
+
+/// How long to wait before a worker that panicked is started again.
+const AFTER_PANIC: Duration = Duration::from_secs(5);
+
+/// Keeps a worker at work. A provider's answer that nobody thought of must not silence a channel until the next start:
+/// what panicked is started again, and finds what it left undone in the store.
+fn supervised<F: Future<Output = ()> + Send + 'static>(
+    worker: impl Fn() -> F + Send + Sync + 'static,
+) -> JoinHandle<()> {
+    tokio::spawn(async move {
+        loop {
+            // Ends with this task: whoever aborts it aborts the worker.
+            let mut at_work = JoinSet::new();
+            at_work.spawn(worker());
+            let Some(Err(error)) = at_work.join_next().await else { return };
+            tracing::error!(%error, "a worker of the outbox broke down; it is started again");
+            tokio::time::sleep(AFTER_PANIC).await;
+        }
+    })
 }
 
 /// Any number; for spreading out what would else come together.

@@ -75,7 +75,7 @@ fn told<'a>(
         State::Pending { chain, .. } => chain.taken_of(&case.submission.verdict.escalation),
         _ => &[],
     };
-    let stepped_in = handed.iter().filter_map(|step| match &step.then {
+    let mut stepped_in = handed.iter().filter_map(|step| match &step.then {
         Escalation::HandTo { role, .. } => Some(role.as_str()),
         Escalation::NotifyAgain => None,
     });
@@ -89,7 +89,7 @@ fn told<'a>(
             Some((Purpose::Again, targets))
         }
         "handed_over" => {
-            let role = stepped_in.last()?;
+            let role = stepped_in.next_back()?;
             let targets = of_role(role, situation);
             // Nobody has that role, or nobody of it can be reached: then those who can be hear of it again.
             Some((Purpose::Escalated, if targets.is_empty() { asked(case, situation) } else { targets }))

@@ -179,7 +179,7 @@ impl Frame<'_> {
                             (hidden("csrf", self.viewer.csrf))
                             button.key.scripted type="button" data-help title="Keyboard" aria-label="Keyboard shortcuts" { "?" }
                             a.who href="/settings" aria-current=[(here == Place::Settings).then_some("page")] { span.away { "Settings of " } (Foreign(self.viewer.name)) @if self.viewer.is_admin { span.quiet { " admin" } } }
-                            a.who href="/account" aria-current=[(here == Place::Account).then_some("page")] { (Foreign(self.viewer.name)) @if self.viewer.is_admin { span.quiet { " admin" } } }
+                            a.account href="/account" aria-current=[(here == Place::Account).then_some("page")] { "Account" }
                             button.plain { "Sign out" }
                         }
                     }

@@ -229,3 +229,23 @@ async fn what_is_too_grave_for_a_channel_is_shown_there_and_decided_elsewhere() 
         assert_eq!(message.cards[0].may_decide, !grave, "{message:?}");
     }
 }
+
+/// With the real workers, in real time.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_channel_whose_code_breaks_down_is_started_again_and_holds_up_no_other() {
+    let world = World::new().await;
+    world.chat.panics.store(true, std::sync::atomic::Ordering::SeqCst);
+    let mut workers = world.engine.start_workers(std::sync::Arc::clone(&world.outbox) as _);
+    workers.extend(world.outbox.start_workers());
+    let case = world.hold("payout", 1).await;
+    let asked =
+        |row: &&banksman_store::Delivery| row.purpose == Purpose::Ask && row.status == DeliveryStatus::Sent;
+    for _ in 0..300 {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if world.deliveries(case.id).await.iter().filter(asked).count() == 2 {
+            break;
+        }
+    }
+    workers.iter().for_each(tokio::task::JoinHandle::abort);
+    assert_eq!(world.deliveries(case.id).await.iter().filter(asked).count(), 2, "by chat and by push");
+}

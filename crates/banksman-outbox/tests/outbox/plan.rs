@@ -22,7 +22,7 @@ fn all(chat: &[&str], push: &[&str]) -> (Vec<String>, Vec<String>) {
 
 #[tokio::test]
 async fn without_routes_those_who_can_answer_hear_of_it_as_they_like_it() {
-    assert_eq!(told("", "refund").await, all(&["@bea", "#room"], &["+ann"]));
+    assert_eq!(told("", "refund").await, all(&["#room", "@bea"], &["+ann"]));
     assert_eq!(told("", "payout").await, all(&["#room"], &["+ann"]));
 }
 
@@ -33,7 +33,7 @@ async fn a_route_says_who_and_how() {
         ("[{people: [room]}]", all(&["#room"], &[])),
         ("[{people: [ann], channels: [chat]}]", all(&["@ann"], &[])),
         ("[{channels: [push]}]", all(&[], &["+ann"])),
-        ("[{roles: [finance]}, {people: [room, bea]}]", all(&["@bea", "#room"], &["+ann"])),
+        ("[{roles: [finance]}, {people: [room, bea]}]", all(&["#room", "@bea"], &["+ann"])),
         ("[{people: [bea], tiers: [escalate]}, {people: [ann]}]", all(&[], &["+ann"])),
         ("[{people: [bea], match: {tool: 'pay*'}}, {people: [ann]}]", all(&[], &["+ann"])),
         ("[{people: [bea], match: {time: {from: '22:00', to: '23:00'}}}]", all(&["@bea"], &[])),

@@ -1,7 +1,7 @@
 //! A house with people who can be reached, channels that do as they are told, and a clock that stands still.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -52,6 +52,7 @@ pub(crate) struct FakeChannel {
     tried: AtomicI64,
     answers: Mutex<BTreeMap<String, VecDeque<SendError>>>,
     pub(crate) down: Mutex<Option<SendError>>,
+    pub(crate) panics: AtomicBool,
     updates: bool,
 }
 
@@ -92,6 +93,7 @@ impl Channel for FakeChannel {
 
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {
         self.tried.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.panics.swap(false, Ordering::SeqCst), "nobody thought of this");
         if let Some(error) = self.down.lock().unwrap().clone() {
             return Err(error);
         }

@@ -52,7 +52,7 @@ test("accept an invitation with a passkey, sign out, and come back with it", asy
   await accessible(page);
   await page.getByRole("button", { name: "Sign in with a passkey" }).click();
   await inbox(page);
-  await page.getByRole("link", { name: "pia" }).click();
+  await page.getByRole("link", { name: "Account" }).click();
   await expect(page.getByText("blue key")).toBeVisible();
   await picture(page, "identity-account");
   await accessible(page);

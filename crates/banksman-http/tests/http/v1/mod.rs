@@ -8,6 +8,7 @@ mod events;
 mod freezes;
 mod grants;
 mod mode;
+mod notifications;
 mod policy;
 mod resolutions;
 mod ws;
