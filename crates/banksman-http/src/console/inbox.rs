@@ -25,7 +25,7 @@ const CARDS: usize = 25;
 const LOOKED_AT: usize = 20_000;
 
 /// Among how many waiting actions words are looked for at a time, by urgency: each has to be read.
-const SEARCHED: usize = 5_000;
+const SEARCHED: usize = 10_000;
 
 /// How many that hold the words are looked at again: they may be in what this person does not get to see, or in names that
 /// nobody wrote.
