@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::database::DatabaseArgs;
 use crate::exit::{Exit, stop};
 use crate::folder::Folder;
+use crate::progress::Progress;
 
 /// How many events are read at once.
 const PAGE: usize = 1000;
@@ -36,13 +37,22 @@ struct Report {
     flaws: Vec<String>,
 }
 
+/// What is known so far, and who waits for it.
+struct Reading {
+    evidence: Evidence,
+    report: Report,
+    progress: Progress,
+}
+
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let mut report = Report { events: 0, proved: 0, flaws: Vec::new() };
-    let mut evidence = Evidence::default();
+    let report = Report { events: 0, proved: 0, flaws: Vec::new() };
+    let mut reading = Reading { evidence: Evidence::default(), report, progress: Progress::new() };
     match &args.file {
-        Some(file) => read_file(file, &mut evidence, &mut report)?,
-        None => read_store(args, context, &mut evidence, &mut report)?,
+        Some(file) => read_file(file, &mut reading)?,
+        None => read_store(args, context, &mut reading)?,
     }
+    let Reading { evidence, mut report, progress } = reading;
+    drop(progress);
     report.proved = evidence.proved();
     let exit = if report.flaws.is_empty() { Exit::Done } else { Exit::Refused };
     if context.globals.json {
@@ -64,18 +74,21 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     Ok(exit.into())
 }
 
-fn take(seq: u64, body: &str, evidence: &mut Evidence, report: &mut Report) {
-    report.events += 1;
-    let taken = match Event::from_bytes(body.as_bytes()) {
-        Ok(event) => evidence.take(seq, &event),
-        Err(error) => Err(Flaw { seq, problem: format!("it cannot be read: {error}") }),
-    };
-    if let Err(flaw) = taken {
-        report.flaws.push(flaw.to_string());
+impl Reading {
+    fn take(&mut self, seq: u64, body: &str) {
+        self.report.events += 1;
+        let taken = match Event::from_bytes(body.as_bytes()) {
+            Ok(event) => self.evidence.take(seq, &event),
+            Err(error) => Err(Flaw { seq, problem: format!("it cannot be read: {error}") }),
+        };
+        if let Err(flaw) = taken {
+            self.report.flaws.push(flaw.to_string());
+        }
+        self.progress.count(self.report.events, "events read");
     }
 }
 
-fn read_file(file: &PathBuf, evidence: &mut Evidence, report: &mut Report) -> anyhow::Result<()> {
+fn read_file(file: &PathBuf, reading: &mut Reading) -> anyhow::Result<()> {
     let input: Box<dyn BufRead> = if file.as_os_str() == "-" {
         Box::new(std::io::stdin().lock())
     } else {
@@ -95,17 +108,12 @@ fn read_file(file: &PathBuf, evidence: &mut Evidence, report: &mut Report) -> an
                 format!("{}:{}: not an event of an export: {error}", file.display(), number + 1),
             )
         })?;
-        take(view.seq, view.event.get(), evidence, report);
+        reading.take(view.seq, view.event.get());
     }
     Ok(())
 }
 
-fn read_store(
-    args: &Args,
-    context: &Context,
-    evidence: &mut Evidence,
-    report: &mut Report,
-) -> anyhow::Result<()> {
+fn read_store(args: &Args, context: &Context, reading: &mut Reading) -> anyhow::Result<()> {
     let folder = match args.database.shared()? {
         Some(_) => Folder::open_or_create(&context.globals.data)?,
         None => Folder::open(&context.globals.data)?,
@@ -117,7 +125,7 @@ fn read_store(
         loop {
             let page = store.events(EventQuery::following(after, PAGE)).await?;
             for stored in &page {
-                take(stored.seq, &stored.body, evidence, report);
+                reading.take(stored.seq, &stored.body);
                 after = stored.seq;
             }
             if page.len() < PAGE {
