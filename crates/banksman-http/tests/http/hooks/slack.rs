@@ -177,7 +177,7 @@ async fn an_edit_runs_instead_and_what_was_redacted_stays_what_it_was() {
     let action = house.server.propose("charge_card", args).await;
     let view = opened(&house, "explain:modify", &action).await;
     let shown = view["blocks"][1]["element"]["initial_value"].as_str().unwrap();
-    assert!(!view.to_string().contains("4111") && shown.contains("[redacted]"), "{view}");
+    assert!(!view.to_string().contains("41111111") && shown.contains("[redacted]"), "{view}");
     let typed = |text: &str| json!({ "arguments": { "arguments": { "value": text } } });
     let said = submit(&house, &view, typed("{\"amount\": ")).await;
     assert!(said.starts_with("Nothing was decided: the arguments are not JSON"), "{said}");
