@@ -72,7 +72,7 @@ impl AccountPage<'_> {
                 @if none {
                     p.notice.refused role="status" { strong { "Set up a way to sign in now." } " The link that brought you here works only once." }
                 }
-                section.panel aria-label="Passkeys" {
+                section.panel.narrow aria-label="Passkeys" {
                     h2 { "Passkeys" }
                     @if self.passkeys.is_empty() { p.quiet { "None yet." } }
                     ul.plain { @for passkey in &self.passkeys { li {
@@ -95,7 +95,7 @@ impl AccountPage<'_> {
 
     fn password(&self, frame: &Frame<'_>, csrf: &Markup) -> Markup {
         html! {
-            section.panel aria-label="Password" {
+            section.panel.narrow aria-label="Password" {
                 h2 { "Password and authenticator app" }
                 @if self.has_password {
                     p { "Both are set. " (self.recovery_codes) " recovery codes are left." }
@@ -123,7 +123,7 @@ impl AccountPage<'_> {
                         (csrf)
                         b { (Foreign(&session.browser)) }
                         span.quiet { " since " (moment(session.since)) ", by " (session.method.as_str().replace('_', " ")) " " }
-                        @if session.is_this { "this one" } @else { button.plain { "Sign out" } }
+                        @if session.is_this { "· this one" } @else { button.plain { "Sign out" } }
                     }
                 } } }
                 form method="post" action="/account/sign-out-everywhere" { (csrf) button.deny { "Sign out everywhere" } }

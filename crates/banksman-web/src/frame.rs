@@ -97,6 +97,7 @@ macro_rules! said {
 }
 
 said! {
+    CameByLink => "came-by-link", "Welcome. The link that brought you here is used up: under Account, set up a way to come back.";
     Approved => "approved", "Approved: it may run once.";
     Recorded => "recorded", "Recorded. It stays held until everyone who is needed has approved.";
     Denied => "denied", "Denied. It will not run.";

@@ -29,7 +29,7 @@ pub fn guide(frame: &Frame<'_>, url: &str) -> String {
     let body = html! {
         h1 { "First steps" }
         p.lead { "Banksman holds what an agent wants to do until a person gives the signal. Ten minutes are enough to see all of it." }
-        section.panel.guide { (steps(frame)) (commands(url)) }
+        section.panel.guide { h2 { "Four steps" } (steps(frame)) (commands(url)) }
     };
     frame.page(Place::Settings, "First steps", &body)
 }

@@ -113,7 +113,7 @@ fn row(person: &PersonView, viewer: &str, csrf: &Markup) -> Markup {
 fn rights(person: &PersonView, csrf: &Markup) -> Markup {
     html! {
         details {
-            summary aria-label=(format!("Change what {} may", person.name)) { "Rights" }
+            summary { "Rights" span.away { " of " (Foreign(&person.name)) } }
             form method="post" action=(format!("/people/{}/rights", person.id)) {
                 (csrf)
                 (line("roles", "Roles", &person.roles.join(", "), ""))

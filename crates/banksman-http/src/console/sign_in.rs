@@ -2,8 +2,8 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use banksman_engine::{EngineError, IssuedToken, PasskeyAnswer, PasskeyQuestion, PasswordAttempt};
-use banksman_web::{Ask, SignInPage};
+use banksman_engine::{EngineError, PasskeyAnswer, PasskeyQuestion, PasswordAttempt};
+use banksman_web::{Ask, Said, SignInPage};
 use serde::Deserialize;
 
 use super::fields::Signed;
@@ -91,7 +91,13 @@ pub(crate) async fn by_link(
 ) -> Page {
     visit.may_try(&app)?;
     match app.engine.sign_in_with_link(&code, &visit.browser).await {
-        Ok(token) => welcome(&app, &token, "/").await,
+        Ok(token) => {
+            let person = app.engine.authenticate_session(&token.secret).await?;
+            let can_return = app.engine.oneself(&person).await?.is_some_and(|person| person.can_sign_in());
+            let inbox =
+                if can_return { "/".to_owned() } else { format!("/?said={}", Said::CameByLink.code()) };
+            session::begin(&app, to(&inbox), &token)
+        }
         Err(EngineError::Unauthenticated) => Ok(html(StatusCode::FORBIDDEN, banksman_web::bad_code())),
         Err(error) => Err(error.into()),
     }
@@ -105,7 +111,7 @@ pub(crate) async fn by_password(
     visit.may_try(&app)?;
     let attempt = PasswordAttempt { name, password, code, browser: visit.browser.clone() };
     match app.engine.sign_in_with_password(attempt).await {
-        Ok(token) => welcome(&app, &token, &next).await,
+        Ok(token) => session::begin(&app, to(own_page(&next)), &token),
         Err(EngineError::Unauthenticated) => {
             let words = "The name, the password or the code is wrong, or there were too many attempts: then wait a while. A code works once.";
             page(&app, &visit, &next, Some(words))
@@ -124,21 +130,13 @@ pub(crate) async fn by_passkey(
     let PasskeyForm { passkey, client_data, authenticator_data, signature, next } = form;
     let answer = PasskeyAnswer { id: passkey, client_data, authenticator_data, signature };
     match app.engine.sign_in_with_passkey(site, answer, &visit.browser).await {
-        Ok(token) => welcome(&app, &token, &next).await,
+        Ok(token) => session::begin(&app, to(own_page(&next)), &token),
         Err(EngineError::Unauthenticated) => {
             page(&app, &visit, &next, Some("This passkey is not set up here, or its owner may not sign in."))
         }
         Err(EngineError::NotProved(why)) => page(&app, &visit, &next, Some(&why)),
         Err(error) => Err(error.into()),
     }
-}
-
-/// Lets someone in who has just proved who they are. Whoever has no way to come back is sent to set one up.
-async fn welcome(app: &App, token: &IssuedToken, next: &str) -> Page {
-    let person = app.engine.authenticate_session(&token.secret).await?;
-    let can_return = app.engine.oneself(&person).await?.is_some_and(|person| person.can_sign_in());
-    let next = if can_return { own_page(next) } else { "/account" };
-    session::begin(app, to(next), token)
 }
 
 pub(crate) async fn sign_out(State(app): State<App>, Signed { session, .. }: Signed) -> Page {

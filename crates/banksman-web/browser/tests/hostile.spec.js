@@ -57,6 +57,6 @@ test("a page of another origin cannot frame or drive the console", async ({ page
   expect(headers["x-frame-options"]).toBe("DENY");
   expect(headers["content-security-policy"]).toContain("frame-ancestors 'none'");
   const [cookie] = await context.cookies(server.url);
-  expect([cookie.httpOnly, cookie.sameSite]).toEqual([true, "Strict"]);
+  expect([cookie.httpOnly, cookie.sameSite]).toEqual([true, "Lax"]);
   expect(await page.evaluate(() => document.cookie)).toBe("");
 });

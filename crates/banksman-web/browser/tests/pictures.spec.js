@@ -41,7 +41,7 @@ test.beforeAll(async ({ server }) => {
     await server.call(server.token("reviewer", "grace"), `/v1/actions/${done.id}/decision`, { decision, version: 1, digest: done.digest });
   }
   pages = { inbox: "/", edited: `/actions/${edited.id}`, schema: `/actions/${meeting.id}/edit`, overview: "/overview", month: "/overview?window=month", "built-in": "/policy/built-in", settings: "/settings", guide: "/guide", action: `/actions/${shell.id}`, diff: `/actions/${file.id}`, long: `/actions/${close.id}`, edit: `/actions/${file.id}/edit`, batch: `/batches/${batch.id}`,
-    grants: "/grants", delegations: "/delegations", freezes: "/freezes", mode: "/mode", audit: "/audit", policy: "/policy", empty: "/?q=nothing-is-called-so", missing: "/actions/act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB" };
+    grants: "/grants", delegations: "/delegations", freezes: "/freezes", mode: "/mode", people: "/people", account: "/account", audit: "/audit", policy: "/policy", empty: "/?q=nothing-is-called-so", missing: "/actions/act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB" };
 });
 
 for (const screen of SCREENS) {
