@@ -11,6 +11,7 @@ mod post;
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
+use axum::middleware::map_response;
 use axum::routing::{MethodFilter, MethodRouter, on};
 use banksman_core::wire::{
     ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
@@ -502,12 +503,14 @@ pub(crate) fn router(app: App) -> Router {
     for Route { path, handler, .. } in routes() {
         router = router.route(path, handler);
     }
-    router
+    let over_tls = app.address.is_secure();
+    let router = router
         .fallback(|| async {
             ProblemError::new(Code::NotFound, "there is no such route; /openapi.json lists them")
         })
         .method_not_allowed_fallback(|| async {
             ProblemError::new(Code::MethodNotAllowed, "this path has other methods; /openapi.json lists them")
         })
-        .with_state(app)
+        .with_state(app);
+    if over_tls { router.layer(map_response(console::only_over_tls)) } else { router }
 }

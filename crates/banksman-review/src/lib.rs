@@ -5,6 +5,7 @@
 
 mod approvals;
 mod change;
+mod hosts;
 mod lookalike;
 mod marks;
 mod rows;
@@ -15,7 +16,7 @@ mod words;
 
 pub use approvals::Approvals;
 pub use change::{Change, ChangedLine, Comparison};
-pub use lookalike::{Oddity, oddities};
+pub use lookalike::{Oddity, oddities, reads_like};
 pub use marks::{Numbered, Stretch, numbered, stretches};
 pub use moments::{relative, span, to_the_second};
 pub use rows::{Row, rows};

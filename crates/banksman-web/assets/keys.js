@@ -21,6 +21,8 @@ const goTo = (selector) => {
   const control = within(selector) ?? within("[data-open]");
   control?.scrollIntoView({ block: "nearest" });
   control?.focus();
+  // In a batch it is a choice, which decides nothing by itself.
+  if (control?.type === "radio") control.click();
 };
 
 const does = {
@@ -30,6 +32,7 @@ const does = {
   a: () => goTo("[data-approve]"),
   d: () => goTo("[data-deny]"),
   r: () => goTo("[data-respond]"),
+  s: () => document.querySelector("[data-submit]")?.focus(),
   e: () => within("[data-edit]")?.click(),
   i: () => location.assign("/"),
   "/": () => document.querySelector("[data-search]")?.focus(),

@@ -1,5 +1,6 @@
-// News by Server-Sent Events. A card that is no longer what it shows loses its buttons and says why, in a line that was
+// What the server's news mean for the page. A card that is no longer what it shows loses its buttons and says why, in a line that was
 // there from the start; new actions are announced over the page. Nothing under a finger moves.
+import { share } from "./line.js";
 import { tell } from "./notify.js";
 
 const words = {
@@ -42,10 +43,15 @@ const hear = (news, fresh) => {
   }
 };
 
+// Over the page, as what is new: nothing moves.
+const sayWhether = (isLive) => {
+  document.getElementById("line").hidden = isLive;
+};
+
 export const listen = (since) => {
   const fresh = new Set();
-  const source = new EventSource(`/live?since=${encodeURIComponent(since)}`);
-  source.onmessage = (message) => hear(JSON.parse(message.data), fresh);
-  document.querySelector("[data-reload]")?.addEventListener("click", () => location.reload());
-  addEventListener("pagehide", () => source.close());
+  share(Number(since), (news) => hear(news, fresh), sayWhether);
+  document.querySelectorAll("[data-reload]").forEach((button) => button.addEventListener("click", () => location.reload()));
+  // A page that comes back from the browser's memory has heard nothing meanwhile.
+  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 };

@@ -1,5 +1,6 @@
 //! One's own account: the ways to sign in, and the browsers that are signed in.
 
+use banksman_core::visible::VisibleJson;
 use banksman_core::{PersonId, SignInMethod, Timestamp, TokenId};
 use maud::{Markup, html};
 
@@ -79,7 +80,7 @@ impl AccountPage<'_> {
                         form.inline method="post" action="/account/passkeys/remove" {
                             (csrf) (hidden("passkey", passkey.id))
                             b { (Foreign(passkey.label)) } span.quiet { " since " (moment(passkey.added_at)) " " }
-                            button.plain aria-label=(format!("Remove the passkey {}", passkey.label)) { "Remove" }
+                            button.plain aria-label=(VisibleJson(&format!("Remove the passkey {}", passkey.label)).to_string()) { "Remove" }
                         }
                     } } }
                     @match &self.ask {

@@ -12,7 +12,7 @@ use crate::frame::{Frame, Place};
 use crate::moment::{ago, left, moment};
 use crate::parts::{findings, risk, rule_link, status};
 use crate::text::{Foreign, ForeignLines, brief};
-use crate::values::{block, canonical, table};
+use crate::values::{Extent, block, canonical, leaves_out, table};
 
 /// What people answered before, with the same tool or agent.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub struct History<'a> {
 pub struct ActionPage<'a> {
     /// The action, as this person gets to see it.
     pub action: &'a ActionView,
+    /// How many values are shown.
+    pub extent: Extent,
     /// What would have run before each edit, the newest first.
     pub earlier: &'a [EarlierVersion],
     /// What happened before.
@@ -64,7 +66,7 @@ impl ActionPage<'_> {
                             @if let (true, Some(server)) = (action.context.forwarded, &action.context.server) {
                                 p { "Banksman passes it on to the server " code { (Foreign(server)) } "." }
                             }
-                            (table(&action.args, &found))
+                            (table(&action.args, &found, self.extent))
                             details.exact { summary { "Exact text and digest" }
                                 (canonical(&action.args))
                                 dl.pairs {
@@ -80,12 +82,12 @@ impl ActionPage<'_> {
                         }
                         (self.edits())
                         (self.since_the_last())
-                        (untrusted(action))
+                        (untrusted(action, ""))
                     }
                     div.why {
                         (judged(action))
                         (people(action))
-                        @if action.status == Status::Pending { (decide(frame, action)) } @else { (ended(frame, action)) }
+                        @if action.status == Status::Pending { (decide(frame, action, leaves_out(&action.args, self.extent))) } @else { (ended(frame, action)) }
                     }
                     (told(frame, self.told))
                     div.before { @for history in self.history { (past(frame, history)) } }
@@ -242,8 +244,9 @@ fn ended(frame: &Frame<'_>, action: &ActionView) -> Markup {
     }
 }
 
-/// Everything that the agent says about itself, in a panel that nothing of ours looks like.
-fn untrusted(action: &ActionView) -> Markup {
+/// Everything that the agent says about itself, in a panel that nothing of ours looks like. A page with several says of
+/// which item each is.
+pub(crate) fn untrusted(action: &ActionView, of: &str) -> Markup {
     let ContextView {
         description,
         rationale,
@@ -280,7 +283,7 @@ fn untrusted(action: &ActionView) -> Markup {
         && action.context
             == ContextView { args_schema: action.context.args_schema.clone(), ..ContextView::default() };
     html! {
-        section.untrusted aria-label="Untrusted: what the agent says" {
+        section.untrusted aria-label=(format!("Untrusted: what the agent says{of}")) {
             h2 { "What the agent says" span.tag { "untrusted" } }
             p.quiet { @if says_nothing { "Nothing." } @else { "Written by the agent, or by whoever steers it. Nothing here was checked." } }
             dl {

@@ -26,6 +26,7 @@ assets! {
     "console.js": "text/javascript; charset=utf-8",
     "countdown.js": "text/javascript; charset=utf-8",
     "keys.js": "text/javascript; charset=utf-8",
+    "line.js": "text/javascript; charset=utf-8",
     "live.js": "text/javascript; charset=utf-8",
     "notify.js": "text/javascript; charset=utf-8",
     "passkey.js": "text/javascript; charset=utf-8",

@@ -26,7 +26,7 @@ pub(crate) fn shows_everything(action: &ActionView) -> bool {
 }
 
 /// Host names that are not what they look like need a closer look than a card gives.
-fn odd_names(action: &ActionView) -> Vec<Oddity> {
+pub(crate) fn odd_names(action: &ActionView) -> Vec<Oddity> {
     action.args.to_json().map(|args| oddities(&args)).unwrap_or_default()
 }
 

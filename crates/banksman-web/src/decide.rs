@@ -18,8 +18,9 @@ const LIFETIMES: &[(u64, &str)] = &[
     (30 * 24 * 3_600, "30 days"),
 ];
 
-/// The form: approve, deny, answer, remember; editing has a page of its own.
-pub(crate) fn decide(frame: &Frame<'_>, action: &ActionView) -> Markup {
+/// The form: approve, deny, answer, remember; editing has a page of its own. Where the page leaves out some of what would
+/// run, the way to approve it leads over the page that does not.
+pub(crate) fn decide(frame: &Frame<'_>, action: &ActionView, leaves_out: bool) -> Markup {
     let required = action.verdict.require_reason;
     html! {
         section.panel.decide aria-label="Your decision" {
@@ -29,10 +30,12 @@ pub(crate) fn decide(frame: &Frame<'_>, action: &ActionView) -> Markup {
                 label.field { span { "Reason" @if required { " (policy asks for one)" } }
                     textarea name="reason" rows="2" required[required] data-reason {}
                 }
-                (remember(action))
+                @if leaves_out { p.caution { "Not all of what would run is on this page. Look at all of it before you approve it." } }
+                @else { (remember(action)) }
                 div.buttons {
                     button.deny name="decision" value="deny" data-deny { "Deny" }
-                    button.approve name="decision" value="approve" data-approve { "Approve" }
+                    @if leaves_out { a.button.strong href=(format!("/actions/{}?all=yes", action.id)) data-approve { "See every value" } }
+                    @else { button.approve name="decision" value="approve" data-approve { "Approve" } }
                 }
                 p.changed data-changed role="status" {}
                 details.answer {

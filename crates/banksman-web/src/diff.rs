@@ -7,6 +7,11 @@ use crate::text::ForeignLines;
 
 /// The change, added and removed lines marked by sign, word and colour.
 pub(crate) fn show(change: &Change) -> Markup {
+    show_of(change, "")
+}
+
+/// The same, on a page with several: of which item it is.
+pub(crate) fn show_of(change: &Change, of: &str) -> Markup {
     let places = match change.compare() {
         Comparison::TooLong { before, after } => {
             return html! {
@@ -16,7 +21,7 @@ pub(crate) fn show(change: &Change) -> Markup {
         Comparison::Places(places) => places,
     };
     html! {
-        div.diff role="region" aria-label=(change.title) tabindex="0" {
+        div.diff role="region" aria-label=(format!("{}{of}", change.title)) tabindex="0" {
             @if places.is_empty() { p.quiet { "Nothing differs." } }
             @for (position, lines) in places.iter().enumerate() {
                 @if position > 0 { div.gap { "⋯" } }

@@ -10,7 +10,7 @@ use crate::form::{self, Draft};
 use crate::frame::{Frame, Place};
 use crate::parts::{binding, hidden};
 use crate::text::{Foreign, brief};
-use crate::values::table;
+use crate::values::{Extent, table};
 
 /// The page that edits an action.
 #[derive(Debug)]
@@ -83,7 +83,7 @@ impl EditPage<'_> {
                 h2 { "What you change" }
                 (diff::show(&Change::of_edit(&action.args, &self.draft.args)))
                 @if !same {
-                    details { summary { "All arguments as they would run" } (table(&self.draft.args, &[])) }
+                    details { summary { "All arguments as they would run" } (table(&self.draft.args, &[], Extent::Whole)) }
                     form method="post" action="/decide" {
                         (binding(frame.viewer.csrf, action))
                         (hidden("args", self.draft.args.as_str()))

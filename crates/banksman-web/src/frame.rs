@@ -260,6 +260,10 @@ fn live() -> Markup {
             span data-live-words {} " "
             button type="button" data-reload { "Show" }
         }
+        div #line role="status" hidden {
+            "Not live: this page hears of nothing new. "
+            button type="button" data-reload { "Reload" }
+        }
     }
 }
 
@@ -269,8 +273,8 @@ fn help() -> Markup {
             h2 #help-title { "Keyboard" }
             dl.keys {
                 @for (key, does) in [
-                    ("j / k", "next, previous"), ("Enter or o", "open"), ("a", "go to Approve"), ("d", "go to Deny"),
-                    ("e", "edit"), ("r", "answer the agent"), ("/", "search"), ("i", "inbox"), ("?", "this help"),
+                    ("j / k", "next, previous"), ("Enter or o", "open"), ("a", "go to Approve; in a batch, choose it"), ("d", "go to Deny, likewise"),
+                    ("s", "go to Decide as chosen, in a batch"), ("e", "edit"), ("r", "answer the agent"), ("/", "search"), ("i", "inbox"), ("?", "this help"),
                 ] {
                     dt { kbd { (key) } } dd { (does) }
                 }

@@ -1,6 +1,6 @@
 //! Accepting an invitation.
 
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 
 use crate::frame::bare;
 use crate::parts::hidden;
@@ -78,7 +78,7 @@ pub(crate) fn password_fields(name: &str, app: &AppSecret) -> Markup {
     }
 }
 
-/// A QR code. What is in it are rows of numbers of ours, so nothing has to be escaped.
+/// A QR code.
 fn picture(text: &str) -> Markup {
     let Ok(code) = qrcodegen::QrCode::encode_text(text, qrcodegen::QrCodeEcc::Medium) else {
         return html! {};
@@ -91,10 +91,12 @@ fn picture(text: &str) -> Markup {
         }
     }
     let frame = format!("-4 -4 {0} {0}", size + 8);
-    PreEscaped(format!(
-        "<svg class=\"qr\" viewBox=\"{frame}\" role=\"img\" aria-label=\"QR code for your authenticator app\" width=\"200\" \
-         height=\"200\"><rect x=\"-4\" y=\"-4\" width=\"100%\" height=\"100%\" fill=\"#fff\"/><path d=\"{path}\" fill=\"#000\"/></svg>"
-    ))
+    html! {
+        svg.qr viewBox=(frame) role="img" aria-label="QR code for your authenticator app" width="200" height="200" {
+            rect x="-4" y="-4" width="100%" height="100%" fill="#fff" {}
+            path d=(path) fill="#000" {}
+        }
+    }
 }
 
 /// Recovery codes, shown once.

@@ -42,7 +42,7 @@ pub use account::{AccountPage, OwnPasskey, OwnSession};
 pub use action::{ActionPage, EarlierVersion, History};
 pub use assets::{Asset, asset};
 pub use audit::{AuditFilter, AuditPage, Entry};
-pub use batch::BatchPage;
+pub use batch::{BatchPage, needs_own_page};
 pub use edit::EditPage;
 pub use form::{Draft, FormField, Misfit, args_of_form};
 pub use frame::{Frame, House, Notice, Place, Said, Viewer};
@@ -57,3 +57,4 @@ pub use policy::{LookedForRule, PolicyAnswer, PolicyPage, PolicyQuestion, Policy
 pub use settings::{Preferences, Theme, settings};
 pub use sign_in::{SignInPage, bad_code, problem, sign_in, signed_out};
 pub use step_up::StepUpPage;
+pub use values::Extent;

@@ -11,11 +11,16 @@ use crate::text::{Breaks, push};
 const HEAD: usize = 1600;
 const TAIL: usize = 600;
 
+/// Whether a text is so long that its middle is folded.
+pub(crate) fn folds(text: &str) -> bool {
+    text.len() > HEAD + TAIL + 400
+}
+
 /// The text, with what was found in it underlined.
 pub(crate) fn marked(text: &str, findings: &[Numbered<'_>]) -> Markup {
     let stretches = stretches(text, findings);
     let mut out = String::from("<bdi>");
-    if text.len() <= HEAD + TAIL + 400 {
+    if !folds(text) {
         stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, 0, text.len()));
     } else {
         let head = floor(text, HEAD);

@@ -1,7 +1,9 @@
 //! People: who there is and what they may, for administrators.
 
+use banksman_core::visible::VisibleJson;
 use banksman_core::wire::PersonView;
 use banksman_core::{PrincipalKind, Standing};
+use banksman_review::reads_like;
 use maud::{Markup, html};
 
 use crate::frame::{Frame, Place};
@@ -79,14 +81,36 @@ fn row(person: &PersonView, viewer: &str, csrf: &Markup) -> Markup {
         html! {
             form.inline method="post" action=(format!("/people/{}/{what}", person.id)) {
                 (csrf) @if let Some((name, value)) = value { (hidden(name, value)) }
-                button.plain aria-label=(format!("{button} {}", person.name)) { (button) }
+                button.plain aria-label=(VisibleJson(&format!("{button} {}", person.name)).to_string()) { (button) }
             }
         }
+    };
+    // What is not easily undone takes a second click, with or without scripts.
+    let confirmed = |what: &str, button: &str, value: Option<(&str, &str)>, meaning: &str| {
+        html! {
+            details.confirm {
+                summary { (button) span.away { " " (Foreign(&person.name)) } }
+                form method="post" action=(format!("/people/{}/{what}", person.id)) {
+                    (csrf) @if let Some((name, value)) = value { (hidden(name, value)) }
+                    p { (meaning) }
+                    button.deny { (button) " " (Foreign(&person.name)) }
+                }
+            }
+        }
+    };
+    let remove = || {
+        let meaning = "They are signed out at once, and never sign in again under this name.";
+        confirmed("standing", "Remove", Some(("standing", Standing::Removed.as_str())), meaning)
     };
     let standing = |to: Standing| Some(("standing", to.as_str()));
     html! {
         tr {
-            td data-label="Name" { b { (Foreign(&person.name)) } @if let Some(name) = &person.display_name { " " span.quiet { (Foreign(name)) } } }
+            td data-label="Name" { 
+                b { (Foreign(&person.name)) } @if let Some(name) = &person.display_name { " " span.quiet { (Foreign(name)) } }
+                @for name in [Some(&person.name), person.display_name.as_ref()].into_iter().flatten() {
+                    @if let Some(like) = reads_like(name) { p.caution { "Look closely: spelled to look like " code { (Foreign(&like)) } } }
+                }
+            }
             td data-label="May" { (person.kind.as_str()) @if !person.roles.is_empty() { ": " (Foreign(&person.roles.join(", "))) } }
             td data-label="Signs in with" { (ways(person)) }
             td data-label="Standing" { (person.standing.as_str()) }
@@ -96,12 +120,12 @@ fn row(person: &PersonView, viewer: &str, csrf: &Markup) -> Markup {
                     @match person.standing {
                         Standing::Active => {
                             @if !person.has_password && person.passkeys.is_empty() && person.provider.is_none() { (post("invite", "Invite", None)) }
-                            (post("reset", "Reset", None))
+                            (confirmed("reset", "Reset", None, "All of their ways to sign in are taken away, their browsers are signed out, and they need a new invitation."))
                             (post("standing", "Lock", standing(Standing::Locked)))
-                            (post("standing", "Remove", standing(Standing::Removed)))
+                            (remove())
                             (rights(person, csrf))
                         }
-                        Standing::Locked => { (post("standing", "Unlock", standing(Standing::Active))) (post("standing", "Remove", standing(Standing::Removed))) }
+                        Standing::Locked => { (post("standing", "Unlock", standing(Standing::Active))) (remove()) }
                         Standing::Removed => {}
                     }
                 }

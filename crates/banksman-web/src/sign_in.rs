@@ -33,7 +33,7 @@ impl SignInPage<'_> {
                 p { "This server holds what AI agents want to do until a person gives the signal." }
                 @if let Some(refused) = self.refused { p.notice.refused role="alert" { (Foreign(refused)) } }
                 @if let Some(provider) = self.provider {
-                    p { a.button.strong href=(format!("/sign-in/provider?next={}", self.next)) { "Sign in with " (provider) } }
+                    p { a.button.strong href=(format!("/sign-in/provider?next={}", self.next)) { "Sign in with " (Foreign(provider)) } }
                 }
                 @match &self.ask {
                     Some(ask) => { (ask.get("/sign-in/passkey", "Sign in with a passkey", &hidden("next", self.next))) }

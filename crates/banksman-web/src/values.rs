@@ -5,19 +5,76 @@ use banksman_core::visible::{one_line, pretty};
 use banksman_review::{Numbered, Oddity, Row, oddities, rows};
 use maud::{Markup, html};
 
-use crate::marks::marked;
+use crate::marks::{folds, marked};
 use crate::text::{Foreign, ForeignLines};
 
-/// Beyond this the exact text is the better picture, and it is always there.
-const MOST_ROWS: usize = 200;
+/// How many values a page shows; what is left out has to be seen before it is approved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// In a batch, whose items share a page.
+    Shared,
+    /// As many as a page of one action loads at once.
+    Usual,
+    /// Every one, for someone who is about to decide about very many.
+    Whole,
+}
+
+impl Extent {
+    fn most(self) -> usize {
+        match self {
+            Self::Shared => 200,
+            Self::Usual => 1000,
+            Self::Whole => usize::MAX,
+        }
+    }
+}
+
+/// How many of the last values stay in sight, however many there are.
+const LAST: usize = 50;
+
+/// A value that is shown, or how many are not.
+enum Part<'a> {
+    Shown(&'a Row<'a>),
+    LeftOut(usize),
+}
+
+/// The first values, the last ones, and between them those in which something was found.
+fn parts<'a>(rows: &'a [Row<'a>], findings: &[Numbered<'_>], extent: Extent) -> Vec<Part<'a>> {
+    let (first, last) = if rows.len() <= extent.most() {
+        (rows.len(), 0)
+    } else {
+        (extent.most() - LAST, rows.len() - LAST)
+    };
+    let mut parts = Vec::new();
+    for (position, row) in rows.iter().enumerate() {
+        let is_shown = position < first
+            || position >= last
+            || findings.iter().any(|found| found.finding.argument.as_deref() == Some(&row.pointer));
+        match parts.last_mut() {
+            _ if is_shown => parts.push(Part::Shown(row)),
+            Some(Part::LeftOut(count)) => *count += 1,
+            Some(Part::Shown(_)) | None => parts.push(Part::LeftOut(1)),
+        }
+    }
+    parts
+}
+
+/// Whether a table of this extent leaves values out.
+pub(crate) fn leaves_out(args: &CanonicalJson, extent: Extent) -> bool {
+    args.to_json().is_ok_and(|json| rows(&json).len() > extent.most())
+}
+
+/// Whether a table folds a text in the middle.
+pub(crate) fn has_folds(args: &CanonicalJson) -> bool {
+    args.to_json().is_ok_and(|json| rows(&json).iter().any(|row| row.value.as_str().is_some_and(folds)))
+}
 
 /// The arguments as a table, one row a value, with what was found underlined.
-pub(crate) fn table(args: &CanonicalJson, findings: &[Numbered<'_>]) -> Markup {
+pub(crate) fn table(args: &CanonicalJson, findings: &[Numbered<'_>], extent: Extent) -> Markup {
     let Ok(json) = args.to_json() else {
         return html! { pre { (Foreign(args.as_str())) } };
     };
     let rows = rows(&json);
-    let left_out = rows.len().saturating_sub(MOST_ROWS);
     let odd = oddities(&json);
     html! {
         @if rows.is_empty() {
@@ -26,17 +83,14 @@ pub(crate) fn table(args: &CanonicalJson, findings: &[Numbered<'_>]) -> Markup {
             table.args {
                 thead.away { tr { th scope="col" { "Argument" } th scope="col" { "Value" } } }
                 tbody {
-                    @for row in rows.iter().take(MOST_ROWS) {
-                        tr {
-                            th scope="row" { (Foreign(&row.path)) }
-                            td { (cell(row, findings)) }
+                    @for part in parts(&rows, findings, extent) {
+                        @match part {
+                            Part::Shown(row) => tr { th scope="row" { (Foreign(&row.path)) } td { (cell(row, findings)) } },
+                            Part::LeftOut(count) => tr { th scope="row" { "⋯" } td { p.caution { (count) " more values here are left out." } } },
                         }
                     }
                 }
             }
-        }
-        @if left_out > 0 {
-            p.caution { "The table leaves out " (left_out) " more values. The exact text below has all of them." }
         }
         (odd_hosts(&odd))
     }
@@ -81,4 +135,49 @@ pub(crate) fn canonical(args: &CanonicalJson) -> Markup {
 pub(crate) fn block(value: &CanonicalJson) -> Markup {
     let text = pretty(value);
     html! { div.value.literal { (marked(&text, &[])) } }
+}
+
+#[cfg(test)]
+mod tests {
+    use banksman_core::{Finding, Risk};
+    use banksman_review::numbered;
+
+    use super::*;
+
+    /// So many small values, and one at the end that matters.
+    fn wide(count: usize) -> CanonicalJson {
+        let small: String = (0..count).map(|n| format!("\"a{n:05}\":{n},")).collect();
+        CanonicalJson::parse(format!("{{{small}\"zz_to\":\"attacker@example.com\"}}").as_bytes()).unwrap()
+    }
+
+    fn shown(args: &CanonicalJson, findings: &[Finding], extent: Extent) -> String {
+        table(args, &numbered(findings), extent).0
+    }
+
+    #[test]
+    fn the_end_is_in_sight_however_much_there_is() {
+        for count in [0, 1, 199, 210, 999, 1000, 5000] {
+            for extent in [Extent::Shared, Extent::Usual, Extent::Whole] {
+                let (args, page) = (wide(count), shown(&wide(count), &[], extent));
+                assert!(page.contains("attacker@example.com"), "{count} {extent:?}");
+                let all = (0..count).all(|n| page.contains(&format!("a{n:05}")));
+                assert_eq!(all, !leaves_out(&args, extent), "{count} {extent:?}");
+                assert_eq!(page.contains("left out"), leaves_out(&args, extent), "{count} {extent:?}");
+            }
+        }
+        assert!(!leaves_out(&wide(210), Extent::Usual));
+        assert!(leaves_out(&wide(5000), Extent::Usual) && !leaves_out(&wide(5000), Extent::Whole));
+    }
+
+    #[test]
+    fn what_was_found_is_in_sight_wherever_it_is() {
+        let found = Finding { argument: Some("/a03000".into()), ..Finding::new("rule", Risk::High, "why") };
+        let page = shown(&wide(5000), &[found], Extent::Usual);
+        assert!(page.contains("a03000") && !page.contains("a02999") && !page.contains("a03001"));
+        let counts: usize = page
+            .split(" more values here are left out")
+            .filter_map(|before| before.rsplit('>').next()?.parse::<usize>().ok())
+            .sum();
+        assert_eq!(counts, 5001 - 1000 - 1);
+    }
 }

@@ -42,6 +42,12 @@ const HELD_BY_AGENT: usize = 8_000;
 /// How many are decided before, so that there is a history.
 const DECIDED: usize = 500;
 
+/// How many items the batch has.
+const BATCH: usize = 50;
+
+/// What half of the loads of a page may take.
+const TARGET_MS: f64 = 50.0;
+
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let options = options(words)?;
     let bed = Bed::make(options.binary.clone(), options.database)?;
@@ -58,11 +64,13 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
         browser.post(&format!("/v1/actions/{id}/decision"), &head, &body)?;
     }
     let one = &held.get(held.len() / 2).context("nothing is held")?.id;
+    let batch = browser.batch(agents.first().context("no agent")?)?;
     // What is counted behind the page is counted before it is measured.
     browser.get("/overview")?;
     std::thread::sleep(std::time::Duration::from_secs(3));
     let mut slowest: f64 = 0.0;
-    for (name, path) in pages(one) {
+    let mut over = Vec::new();
+    for (name, path) in pages(one, &batch) {
         let mut times = Vec::new();
         let mut bytes = 0;
         for _ in 0..options.loads {
@@ -72,6 +80,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
         }
         let p50 = percentile(&mut times, 0.5);
         slowest = slowest.max(p50);
+        if p50 > TARGET_MS {
+            over.push(format!("{name}: {} ms", rounded(p50, 1)));
+        }
         println!(
             "{}",
             json!({
@@ -81,16 +92,18 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
                 "page": name,
                 "p50_ms": rounded(p50, 2),
                 "p95_ms": rounded(percentile(&mut times, 0.95), 2),
+                "p99_ms": rounded(percentile(&mut times, 0.99), 2),
                 "max_ms": rounded(percentile(&mut times, 1.0), 2),
                 "bytes": bytes,
             })
         );
     }
-    println!("{}", json!({ "bench": "console", "slowest_p50_ms": rounded(slowest, 2), "target_ms": 50 }));
+    println!("{}", json!({ "bench": "console", "slowest_p50_ms": rounded(slowest, 2), "target_ms": TARGET_MS }));
+    anyhow::ensure!(over.is_empty(), "over {TARGET_MS} ms of server time: {}", over.join(", "));
     Ok(())
 }
 
-fn pages(one: &str) -> Vec<(&'static str, String)> {
+fn pages(one: &str, batch: &str) -> Vec<(&'static str, String)> {
     [
         ("inbox", "/"),
         ("inbox by deadline", "/?sort=deadline"),
@@ -111,14 +124,19 @@ fn pages(one: &str) -> Vec<(&'static str, String)> {
         ("audit, one reviewer", "/audit?reviewer=bench-reviewer"),
         ("policy", "/policy"),
         ("what is looked for", "/policy/built-in"),
+        ("batch", "/batches/{batch}"),
         ("grants", "/grants"),
+        ("delegations", "/delegations"),
         ("freezes", "/freezes"),
         ("mode", "/mode"),
         ("settings", "/settings"),
         ("guide", "/guide"),
+        ("people", "/people"),
+        ("account", "/account"),
+        ("sign-in", "/sign-in"),
     ]
     .into_iter()
-    .map(|(name, path)| (name, path.replace("{one}", one)))
+    .map(|(name, path)| (name, path.replace("{one}", one).replace("{batch}", batch)))
     .collect()
 }
 
@@ -128,10 +146,10 @@ struct Browser {
     cookie: String,
 }
 
-/// What came back: where it says so, the cookie to keep; and how large it was.
+/// What came back: where it says so, the cookie to keep.
 struct Loaded {
     cookie: Option<String>,
-    bytes: usize,
+    body: Vec<u8>,
 }
 
 impl Browser {
@@ -145,11 +163,20 @@ impl Browser {
         Ok(browser)
     }
 
+    /// Has an agent propose a batch, and answers its id.
+    fn batch(&mut self, agent: &str) -> anyhow::Result<String> {
+        let item = |at: usize| json!({"tool": "send_email", "args": {"to": format!("batch-{at}@example.com")}});
+        let body = json!({"items": (0..BATCH).map(item).collect::<Vec<_>>()}).to_string();
+        let head = format!("authorization: Bearer {agent}\r\ncontent-type: application/json");
+        let answer: serde_json::Value = serde_json::from_slice(&self.post("/v1/batches", &head, &body)?.body)?;
+        Ok(answer.get("id").and_then(|id| id.as_str()).context("no batch")?.to_owned())
+    }
+
     /// Loads a page and says how large it is.
     fn get(&mut self, path: &str) -> anyhow::Result<usize> {
         let head = format!("cookie: {}\r\naccept: text/html", self.cookie);
         let loaded = self.ask(&format!("GET {path} HTTP/1.1\r\nhost: localhost\r\n{head}\r\n\r\n"))?;
-        Ok(loaded.bytes)
+        Ok(loaded.body.len())
     }
 
     fn post(&mut self, path: &str, head: &str, body: &str) -> anyhow::Result<Loaded> {
@@ -186,6 +213,6 @@ impl Browser {
                 String::from_utf8_lossy(&body)
             );
         }
-        Ok(Loaded { cookie, bytes: length })
+        Ok(Loaded { cookie, body })
     }
 }

@@ -71,7 +71,7 @@ async fn answer(
     said: Said,
 ) -> Page {
     match result {
-        Ok(()) => Ok(done(HERE, said)),
+        Ok(()) => Ok(done(session, HERE, said)),
         Err(error) => refused(app, session, visit, error).await,
     }
 }

@@ -2,19 +2,22 @@
 
 use axum::extract::State;
 use axum::http::StatusCode;
-use banksman_core::audit::Event;
+use banksman_core::audit::{ActionRef, Event};
 use banksman_core::redact::redacted;
 use banksman_core::wire::ActionView;
 use banksman_core::{ActionId, Status};
-use banksman_store::{DeliveryQuery, EventQuery, Order};
-use banksman_web::{ActionPage, Draft, EarlierVersion, EditPage, History, Misfit, Notice, args_of_form};
+use banksman_store::{DeliveryQuery, EventQuery, Order, StoredEvent};
+use banksman_web::{
+    ActionPage, Draft, EarlierVersion, EditPage, Extent, History, Misfit, Notice, args_of_form,
+};
+use serde::Deserialize;
 
 use super::desk::Desk;
 use super::fields::{Signed, Told};
 use super::session::Session;
 use super::{Page, html, to};
 use crate::App;
-use crate::body::IdPath;
+use crate::body::{IdPath, Params};
 use crate::problem::ProblemError;
 use crate::routes::post::delivery_view;
 
@@ -22,28 +25,46 @@ use crate::routes::post::delivery_view;
 const BEFORE: usize = 5;
 const LOOKED_BACK: usize = 100;
 
+/// Among how many of the log's newest events the answers about a tool are looked for: first among few, which mostly is
+/// enough. There is no index by tool, so each is a step along the log.
+const LOOKED_THROUGH: [u64; 2] = [500, 10_000];
+
 /// How many messages about it are shown.
 const MOST_TOLD: usize = 50;
 
 /// How many edits are shown.
 const EDITS: usize = 5;
 
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct ActionParams {
+    /// `yes`: every value, however many there are.
+    all: String,
+}
+
 pub(crate) async fn show(
     State(app): State<App>,
     session: Session,
     IdPath(id): IdPath<ActionId>,
+    Params(ActionParams { all }): Params<ActionParams>,
     Told(notice): Told,
 ) -> Page {
-    page(&app, &session, id, notice).await
+    let extent = if all == "yes" { Extent::Whole } else { Extent::Usual };
+    draw(&app, &session, id, extent, notice).await
 }
 
 /// The page, with something to say first.
 pub(super) async fn page(app: &App, session: &Session, id: ActionId, notice: Option<Notice>) -> Page {
+    draw(app, session, id, Extent::Usual, notice).await
+}
+
+async fn draw(app: &App, session: &Session, id: ActionId, extent: Extent, notice: Option<Notice>) -> Page {
     let action = view(app, session, id).await?;
-    let (same_tool, any_tool) = before(app, session, &action).await?;
+    let before = Before::of(app, session, &action).await?;
     let history = [
-        History { of: "this agent with this tool", same_tool: true, actions: &same_tool },
-        History { of: "this agent", same_tool: false, actions: &any_tool },
+        History { of: "this agent with this tool", same_tool: true, actions: &before.both },
+        History { of: "this tool, whoever asked", same_tool: true, actions: &before.tool },
+        History { of: "this agent", same_tool: false, actions: &before.agent },
     ];
     let earlier = earlier(app, session, &action).await?;
     let status =
@@ -52,7 +73,7 @@ pub(super) async fn page(app: &App, session: &Session, id: ActionId, notice: Opt
     let query = DeliveryQuery { action: Some(id), limit: MOST_TOLD, ..DeliveryQuery::default() };
     let mut told: Vec<_> = app.engine.deliveries(query).await?.iter().map(delivery_view).collect();
     told.reverse();
-    let page = ActionPage { action: &action, earlier: &earlier, history: &history, told: &told };
+    let page = ActionPage { action: &action, extent, earlier: &earlier, history: &history, told: &told };
     Ok(html(status, page.render(&desk.frame(notice))))
 }
 
@@ -77,13 +98,52 @@ async fn earlier(
     Ok(versions)
 }
 
-/// What people answered this agent before: with the same tool, and with any. By the log's index of what was
-/// resolved, because a list of actions by agent and tool would be looked for through the whole table.
-async fn before(
+/// What people answered before, the newest first.
+struct Before {
+    /// This agent with this tool.
+    both: Vec<ActionView>,
+    /// Any agent with this tool.
+    tool: Vec<ActionView>,
+    /// This agent with any tool.
+    agent: Vec<ActionView>,
+}
+
+impl Before {
+    async fn of(app: &App, session: &Session, action: &ActionView) -> Result<Self, ProblemError> {
+        let mine = of_agent(app, action).await?;
+        let both = mine.iter().filter(|(_, tool)| *tool == action.tool).map(|(id, _)| *id);
+        let tool = of_tool(app, action).await?;
+        Ok(Self {
+            both: newest(app, session, action, both).await?,
+            tool: newest(app, session, action, tool).await?,
+            agent: newest(app, session, action, mine.iter().map(|(id, _)| *id)).await?,
+        })
+    }
+}
+
+/// The first few different actions but this one, as this person gets to see them.
+async fn newest(
     app: &App,
     session: &Session,
     action: &ActionView,
-) -> Result<(Vec<ActionView>, Vec<ActionView>), ProblemError> {
+    ids: impl IntoIterator<Item = ActionId>,
+) -> Result<Vec<ActionView>, ProblemError> {
+    let mut chosen: Vec<ActionId> = Vec::new();
+    for id in ids {
+        if id != action.id && !chosen.contains(&id) && chosen.len() < BEFORE {
+            chosen.push(id);
+        }
+    }
+    let mut views = Vec::new();
+    for id in chosen {
+        views.push(view(app, session, id).await?);
+    }
+    Ok(views)
+}
+
+/// What was answered to this agent, and with which tool. By the log's index of what was resolved, because a list of
+/// actions by agent and tool would be looked for through the whole table.
+async fn of_agent(app: &App, action: &ActionView) -> Result<Vec<(ActionId, String)>, ProblemError> {
     let query = EventQuery {
         after: None,
         order: Order::Descending,
@@ -91,28 +151,32 @@ async fn before(
         resolutions_only: true,
         ..EventQuery::following(0, LOOKED_BACK)
     };
-    let (mut same_tool, mut any_tool): (Vec<ActionId>, Vec<ActionId>) = Default::default();
-    for stored in app.engine.events(query).await? {
-        let Some(about) = Event::from_bytes(stored.body.as_bytes()).ok().and_then(|event| event.action)
-        else {
-            continue;
+    let events = app.engine.events(query).await?;
+    Ok(events.iter().filter_map(about).map(|about| (about.id, about.tool)).collect())
+}
+
+/// What was answered about this tool lately, whoever asked. A stretch at the end of the log, by its place.
+async fn of_tool(app: &App, action: &ActionView) -> Result<Vec<ActionId>, ProblemError> {
+    let end = *app.engine.newest_event().borrow();
+    let mut found = Vec::new();
+    for stretch in LOOKED_THROUGH {
+        let query = EventQuery {
+            tool: Some(action.tool.clone()),
+            resolutions_only: true,
+            ..EventQuery::following(end.saturating_sub(stretch), usize::try_from(stretch).unwrap_or(usize::MAX))
         };
-        let wants =
-            |found: &[ActionId]| found.len() < BEFORE && about.id != action.id && !found.contains(&about.id);
-        if about.tool == action.tool && wants(&same_tool) {
-            same_tool.push(about.id);
-        }
-        if wants(&any_tool) {
-            any_tool.push(about.id);
+        let events = app.engine.events(query).await?;
+        found = events.iter().rev().take(LOOKED_BACK).filter_map(about).map(|about| about.id).collect();
+        if found.len() > BEFORE {
+            break;
         }
     }
-    let mut views = (Vec::new(), Vec::new());
-    for (ids, views) in [(same_tool, &mut views.0), (any_tool, &mut views.1)] {
-        for id in ids {
-            views.push(view(app, session, id).await?);
-        }
-    }
-    Ok(views)
+    Ok(found)
+}
+
+/// The action that an event is about.
+fn about(stored: &StoredEvent) -> Option<ActionRef> {
+    Event::from_bytes(stored.body.as_bytes()).ok()?.action
 }
 
 pub(crate) async fn edit(State(app): State<App>, session: Session, IdPath(id): IdPath<ActionId>) -> Page {

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use banksman_core::wire::{ActionView, BatchDecisionRequest, BatchView, ItemDecision};
 use banksman_core::{BatchId, Decision, Status, batch_digest};
-use banksman_web::{BatchPage, Notice, Said};
+use banksman_web::{BatchPage, Notice, Said, needs_own_page};
 
 use super::desk::Desk;
 use super::fields::{Signed, Told, not_ours};
@@ -64,19 +64,29 @@ pub(crate) async fn decide(
     let mut decide = |id, decision| {
         decisions.push(ItemDecision { id, decision, reason: reason.clone(), message: None });
     };
+    // The digest says that the items are those that were seen. What is no longer pending was decided by someone else.
+    let batch = view(&app, &session, id).await?;
+    let open = batch.items.iter().filter(|item| item.status == Status::Pending);
     match all {
-        // What is no longer pending was decided by someone else; the digest says that the items are those that were seen.
-        Some(decision) => {
-            let batch = view(&app, &session, id).await?;
-            let open = batch.items.iter().filter(|item| item.status == Status::Pending);
-            open.for_each(|item| decide(item.id, decision));
-        }
+        // As the button says: not those that want a page of their own.
+        Some(Decision::Approve) => open
+            .filter(|item| needs_own_page(item).is_none())
+            .for_each(|item| decide(item.id, Decision::Approve)),
+        Some(decision) => open.for_each(|item| decide(item.id, decision)),
         None => {
             for (item, choice) in fields.beginning("item:").filter(|(_, choice)| !choice.is_empty()) {
                 let item = item.parse().map_err(|_| not_ours())?;
                 decide(item, choice.parse().map_err(|_| not_ours())?);
             }
         }
+    }
+    let alone = |item: &ActionView| {
+        let approved = decisions.iter().any(|decided| decided.id == item.id && decided.decision.approves());
+        needs_own_page(item).filter(|_| approved)
+    };
+    if let Some((item, why)) = batch.items.iter().find_map(|item| Some((item.id, alone(item)?))) {
+        let why = format!("{item} is approved on its own page: {why}. Nothing was decided.");
+        return page(&app, &session, id, &[], Some(Notice::Refused(why))).await;
     }
     if decisions.is_empty() {
         let nothing = Notice::Refused("nothing was chosen".into());
@@ -95,7 +105,7 @@ pub(crate) async fn decide(
         .filter_map(|item| Some((item.id.to_string(), ProblemError::from(item.answer.err()?).into_parts().1)))
         .collect();
     if refused.is_empty() {
-        return Ok(done(&format!("/batches/{id}"), Said::BatchDecided));
+        return Ok(done(&session, &format!("/batches/{id}"), Said::BatchDecided));
     }
     page(&app, &session, id, &refused, None).await
 }

@@ -14,7 +14,7 @@ use super::desk::Desk;
 use super::fields::{Fields, Signed, not_ours};
 use super::session::Session;
 use super::visit::Visit;
-use super::{Page, action, html, sign_in, to};
+use super::{Page, action, done_about, html, sign_in};
 use crate::App;
 use crate::problem::ProblemError;
 
@@ -54,7 +54,7 @@ pub(crate) async fn decide(State(app): State<App>, visit: Visit, Signed { sessio
                 (Decision::Approve | Decision::Modify, Status::Pending) => Said::Recorded,
                 (Decision::Approve | Decision::Modify, _) => Said::Approved,
             };
-            Ok(to(&format!("/?said={}&about={id}", said.code())))
+            Ok(done_about(&session, id, said))
         }
         Err(error) => {
             let (_, detail) = ProblemError::from(error).into_parts();
@@ -100,7 +100,7 @@ fn signed(fields: &Fields) -> Option<(String, PasskeyAnswer)> {
 pub(crate) async fn cancel(State(app): State<App>, Signed { session, fields }: Signed) -> Page {
     let id: ActionId = fields.parsed("id")?;
     match app.engine.cancel(&session.person, id, fields.written("reason")).await {
-        Ok(_) => Ok(to(&format!("/?said={}&about={id}", Said::Cancelled.code()))),
+        Ok(_) => Ok(done_about(&session, id, Said::Cancelled)),
         Err(error) => {
             let (_, detail) = ProblemError::from(error).into_parts();
             action::page(&app, &session, id, Some(Notice::Refused(detail))).await

@@ -2,9 +2,10 @@
 
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
+use banksman_core::{ActionId, Digest};
 use banksman_web::{FormField, Notice, Said};
 
-use super::session::Session;
+use super::session::{Session, csrf, secret};
 use crate::App;
 use crate::body::FormBody;
 use crate::problem::{Code, ProblemError};
@@ -75,17 +76,32 @@ pub(crate) fn not_ours() -> ProblemError {
     ProblemError::new(Code::InvalidRequest, "the form is not one of ours")
 }
 
-/// What an address says was done before it was opened.
+/// What an address says was done before it was opened. Our own redirects seal it with what only this session knows, so that
+/// no link, wherever it comes from, puts words into our mouth.
 pub(crate) struct Told(pub(crate) Option<Notice>);
+
+/// A page of ours, with what to say there to the session of these forms.
+pub(super) fn telling(csrf: &str, path: &str, said: Said, about: Option<ActionId>) -> String {
+    let about_text = about.map(|id| format!("&about={id}")).unwrap_or_default();
+    format!("{path}?said={}{about_text}&seal={}", said.code(), seal(csrf, said, about))
+}
+
+fn seal(csrf: &str, said: Said, about: Option<ActionId>) -> String {
+    let about = about.map(|id| id.to_string()).unwrap_or_default();
+    let digest = Digest::of(format!("said:{csrf}:{}:{about}", said.code()).as_bytes());
+    digest.as_bytes().iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+}
 
 impl FromRequestParts<App> for Told {
     type Rejection = ProblemError;
 
-    async fn from_request_parts(parts: &mut Parts, _app: &App) -> Result<Self, Self::Rejection> {
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
         let query = parts.uri.query().unwrap_or_default();
         let value = |name: &str| query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
-        let said = value("said").and_then(Said::from_code);
+        let Some(said) = value("said").and_then(Said::from_code) else { return Ok(Self(None)) };
         let about = value("about").and_then(|id| id.parse().ok());
-        Ok(Self(said.map(|said| Notice::Done { said, about })))
+        let sealed = secret(parts, app).map(|secret| seal(&csrf(&secret), said, about));
+        let is_ours = sealed.is_some_and(|sealed| value("seal") == Some(sealed.as_str()));
+        Ok(Self(is_ours.then_some(Notice::Done { said, about })))
     }
 }

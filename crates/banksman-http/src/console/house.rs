@@ -69,7 +69,7 @@ impl Room {
         said: Said,
     ) -> Result<Response, ProblemError> {
         match result {
-            Ok(_) => Ok(done(self.path(), said)),
+            Ok(_) => Ok(done(session, self.path(), said)),
             Err(error) => {
                 let (_, detail) = ProblemError::from(error).into_parts();
                 self.page(app, session, Some(Notice::Refused(detail))).await

@@ -30,8 +30,11 @@ mod visit;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use banksman_core::ActionId;
 use banksman_web::Said;
 
+use self::fields::telling;
+use self::session::Session;
 use crate::problem::ProblemError;
 
 pub(crate) use self::fields::PageForm;
@@ -66,6 +69,12 @@ fn to(path: &str) -> Response {
     (StatusCode::SEE_OTHER, [(LOCATION, location)]).into_response()
 }
 
-fn done(path: &str, said: Said) -> Response {
-    to(&format!("{path}?said={}", said.code()))
+/// Back to a page, which says that it was done.
+fn done(session: &Session, path: &str, said: Said) -> Response {
+    to(&telling(&session.csrf, path, said, None))
+}
+
+/// To the inbox, which says what was done with an action.
+fn done_about(session: &Session, id: ActionId, said: Said) -> Response {
+    to(&telling(&session.csrf, "/", said, Some(id)))
 }

@@ -38,7 +38,7 @@ async fn refused(app: &App, session: &Session, error: EngineError) -> Page {
 
 async fn answer(app: &App, session: &Session, result: Result<Person, EngineError>, said: Said) -> Page {
     match result {
-        Ok(_) => Ok(done("/people", said)),
+        Ok(_) => Ok(done(session, "/people", said)),
         Err(error) => refused(app, session, error).await,
     }
 }

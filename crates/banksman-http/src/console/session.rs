@@ -73,6 +73,16 @@ pub(super) fn forget(app: &App, mut response: Response) -> Result<Response, Prob
     Ok(response)
 }
 
+/// What the forms of a session carry.
+pub(super) fn csrf(secret: &str) -> String {
+    Digest::of(format!("csrf:{secret}").as_bytes()).to_string()
+}
+
+/// The cookie of the request, which nobody has looked up yet.
+pub(super) fn secret(parts: &Parts, app: &App) -> Option<String> {
+    cookie(parts, if app.address.is_secure() { SECURE_NAME } else { COOKIE_NAME })
+}
+
 /// The session of the request, if it has one.
 pub(crate) struct MaybeSession(pub(crate) Option<Session>);
 
@@ -80,14 +90,13 @@ impl FromRequestParts<App> for MaybeSession {
     type Rejection = ProblemError;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
-        let name = if app.address.is_secure() { SECURE_NAME } else { COOKIE_NAME };
-        let Some(secret) = cookie(parts, name) else { return Ok(Self(None)) };
+        let Some(secret) = secret(parts, app) else { return Ok(Self(None)) };
         let person = match app.engine.authenticate_session(&secret).await {
             Ok(person) if person.kind.decides() => person,
             Ok(_) | Err(EngineError::Unauthenticated) => return Ok(Self(None)),
             Err(error) => return Err(error.into()),
         };
-        let csrf = Digest::of(format!("csrf:{secret}").as_bytes()).to_string();
+        let csrf = csrf(&secret);
         let preferences = cookie(parts, PREFERENCES).unwrap_or_default();
         Ok(Self(Some(Session { person, csrf, preferences: Preferences::from_text(&preferences) })))
     }

@@ -13,7 +13,7 @@ use banksman_web::{Preferences, Said};
 use super::desk::Desk;
 use super::fields::{Signed, Told};
 use super::session::Session;
-use super::{Page, done, html, to};
+use super::{Page, done, html};
 use crate::App;
 use crate::problem::{Code, ProblemError};
 
@@ -51,14 +51,14 @@ pub(crate) async fn settings(State(app): State<App>, session: Session, Told(noti
     Ok(html(StatusCode::OK, banksman_web::settings(&desk.frame(notice))))
 }
 
-pub(crate) async fn save(Signed { fields, .. }: Signed) -> Page {
+pub(crate) async fn save(Signed { session, fields }: Signed) -> Page {
     let text = |name: &str| fields.given(name).unwrap_or_default().replace('.', "");
     let likes = Preferences::from_text(&format!("{}.{}.{}", text("theme"), text("sort"), text("guide")));
-    keeping(done("/settings", Said::SettingsSaved), likes)
+    keeping(done(&session, "/settings", Said::SettingsSaved), likes)
 }
 
 pub(crate) async fn dismiss(Signed { session, .. }: Signed) -> Page {
-    keeping(done("/", Said::GuideDismissed), Preferences { guide_done: true, ..session.preferences })
+    keeping(done(&session, "/", Said::GuideDismissed), Preferences { guide_done: true, ..session.preferences })
 }
 
 /// An answer that also has the browser keep what someone likes.
@@ -98,5 +98,5 @@ pub(crate) async fn sample(State(app): State<App>, Signed { session, .. }: Signe
     let proposed = app.engine.propose(&agent, ProposeRequest::of(action)).await;
     app.engine.revoke_token(issued.id, by).await?;
     let id = proposed?.case.id;
-    Ok(to(&format!("/actions/{id}?said={}", Said::SampleMade.code())))
+    Ok(done(&session, &format!("/actions/{id}"), Said::SampleMade))
 }

@@ -6,7 +6,7 @@ use banksman_engine::{EngineError, PasskeyAnswer, PasskeyQuestion, PasswordAttem
 use banksman_web::{Ask, Said, SignInPage};
 use serde::Deserialize;
 
-use super::fields::Signed;
+use super::fields::{Signed, telling};
 use super::visit::{Visit, own_page};
 use super::{Page, html, session, to};
 use crate::App;
@@ -94,8 +94,11 @@ pub(crate) async fn by_link(
         Ok(token) => {
             let person = app.engine.authenticate_session(&token.secret).await?;
             let can_return = app.engine.oneself(&person).await?.is_some_and(|person| person.can_sign_in());
-            let inbox =
-                if can_return { "/".to_owned() } else { format!("/?said={}", Said::CameByLink.code()) };
+            let inbox = if can_return {
+                "/".to_owned()
+            } else {
+                telling(&session::csrf(&token.secret), "/", Said::CameByLink, None)
+            };
             session::begin(&app, to(&inbox), &token)
         }
         Err(EngineError::Unauthenticated) => Ok(html(StatusCode::FORBIDDEN, banksman_web::bad_code())),

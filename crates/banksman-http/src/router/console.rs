@@ -1,7 +1,9 @@
 //! The routes of the pages: for browsers, by a session.
 
-use axum::http::Method;
+use axum::http::header::STRICT_TRANSPORT_SECURITY;
+use axum::http::{HeaderValue, Method};
 use axum::middleware::from_fn;
+use axum::response::Response;
 
 use super::{Route, route};
 use crate::Access::{Public, Session};
@@ -41,6 +43,12 @@ where
         operation = operation.fails(&[Code::NotFound]);
     }
     route(Method::POST, path, Session, handler, operation)
+}
+
+/// Once a browser came over TLS, it comes no other way: nobody between gets a first request in the clear.
+pub(super) async fn only_over_tls(mut response: Response) -> Response {
+    response.headers_mut().insert(STRICT_TRANSPORT_SECURITY, HeaderValue::from_static("max-age=63072000"));
+    response
 }
 
 /// Every route of the console. A problem is a page to a browser, and a problem document to everyone else.

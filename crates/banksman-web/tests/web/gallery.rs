@@ -84,6 +84,8 @@ const ELEMENTS: &[&str] = &[
     "svg",
     "desc",
     "rect",
+    "path",
+    "noscript",
 ];
 
 #[test]
@@ -164,7 +166,14 @@ fn buttons_and_forms_are_ours_whatever_folds_or_is_warned_about() {
     let harmless = pages::all("words");
     for payload in gallery().iter().filter(|payload| !payload.same) {
         for ((name, html), (_, plain)) in pages::all(&payload.text).iter().zip(&harmless) {
-            assert_eq!(controls(html), controls(plain), "{} on {name}", payload.name);
+            let mut ours = controls(plain).into_iter();
+            if *name == "batch" {
+                // What the page does not wholly show, or warns about, cannot be approved there: a choice less, none more.
+                let all_are_ours = controls(html).into_iter().all(|control| ours.any(|own| own == control));
+                assert!(all_are_ours, "{} on {name}", payload.name);
+            } else {
+                assert!(ours.eq(controls(html)), "{} on {name}", payload.name);
+            }
         }
     }
 }

@@ -6,6 +6,7 @@
     reason = "a test that cannot go on stops; helpers here are test code too"
 )]
 
+mod doors;
 mod gallery;
 mod markup;
 mod pages;

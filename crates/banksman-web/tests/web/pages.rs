@@ -14,13 +14,13 @@ use banksman_core::{
     Purpose, Quorum, Risk, Span, Status, Tier, Timestamp, Triage, Verdict,
 };
 use banksman_web::{
-    ActionPage, AuditFilter, AuditPage, BatchPage, Draft, EarlierVersion, EditPage, Entry, Frame, History,
+    ActionPage, AuditFilter, AuditPage, BatchPage, Draft, EarlierVersion, EditPage, Entry, Extent, Frame, History,
     House, InboxFilter, InboxPage, LookedForRule, Misfit, Notice, OverviewPage, PolicyAnswer, PolicyPage,
     PolicyQuestion, PolicyRule, Preferences, Say, Viewer, Waiting, Window,
 };
 
 const ID: &str = "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB";
-const NOW: Timestamp = Timestamp::from_micros(1_795_000_000_000_000);
+pub(crate) const NOW: Timestamp = Timestamp::from_micros(1_795_000_000_000_000);
 
 fn later() -> Timestamp {
     NOW.after(std::time::Duration::from_secs(3000))
@@ -327,16 +327,22 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
         created_at: NOW,
         updated_at: NOW,
     }];
-    vec![
+    let mut pages = vec![
         ("inbox", inbox.render(&refused)),
         (
             "action",
-            ActionPage { action: &pending, earlier: &earlier, history: &history, told: &told }
+            ActionPage {
+                action: &pending,
+                extent: Extent::Usual,
+                earlier: &earlier,
+                history: &history,
+                told: &told,
+            }
                 .render(&refused),
         ),
         (
             "action that failed",
-            ActionPage { action: &failed, earlier: &[], history: &[], told: &[] }.render(&plain),
+            ActionPage { action: &failed, extent: Extent::Whole, earlier: &[], history: &[], told: &[] }.render(&plain),
         ),
         ("edit", EditPage { action: &pending, draft: &untouched, preview: false }.render(&plain)),
         ("edit shown", EditPage { action: &pending, draft: &drafted, preview: true }.render(&plain)),
@@ -373,5 +379,7 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
         ("guide", banksman_web::guide(&plain, "http://127.0.0.1:7447")),
         ("sign in", banksman_web::sign_in(words)),
         ("problem", banksman_web::problem("Not found", words)),
-    ]
+    ];
+    pages.extend(crate::doors::all(words, &plain, &pending));
+    pages
 }

@@ -6,7 +6,7 @@ use banksman_core::PrincipalKind;
 use banksman_engine::By;
 use banksman_identity::TotpSecret;
 
-use super::{Browser, cookie_of, hidden};
+use super::{Browser, cookie_of, hidden, told};
 use crate::client::{Request, Response};
 use crate::server::Server;
 
@@ -234,7 +234,7 @@ async fn sessions_are_listed_and_ended_by_their_owner_alone() {
     }
     // The newest comes first.
     let ended = ann.browser.form(&server, &format!("/account/sessions/{}/end", ends[0]), &[]).await;
-    assert_eq!(ended.header("location"), Some("/account?said=session-ended"));
+    assert_eq!(told(&ended), Some("/account?said=session-ended"));
     other.open(&server, "/audit").await.problem(401, "unauthenticated");
     assert_eq!(ann.browser.open(&server, "/audit").await.status, 200);
 

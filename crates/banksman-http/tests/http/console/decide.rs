@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Browser, hidden};
+use super::{Browser, hidden, told};
 use crate::client::Request;
 use crate::server::{Server, id};
 
@@ -16,9 +16,10 @@ async fn the_buttons_decide_about_what_the_page_showed() {
     assert_eq!(hidden(&page, "digest"), action["digest"].as_str().unwrap());
     assert_eq!(hidden(&page, "version"), "1");
     let answer = browser.decide(&server, &action, "approve").await;
-    let told = format!("/?said=approved&about={}", id(&action));
-    assert_eq!((answer.status, answer.header("location")), (303, Some(told.as_str())));
-    assert!(browser.open(&server, &told).await.text().contains("Approved: it may run once."));
+    let said = format!("/?said=approved&about={}", id(&action));
+    assert_eq!((answer.status, told(&answer)), (303, Some(said.as_str())));
+    let inbox = browser.open(&server, answer.header("location").unwrap()).await.text();
+    assert!(inbox.contains("Approved: it may run once."), "{inbox}");
     let shown = server.show(&server.riley, &action).await;
     assert_eq!(shown["status"], "authorised");
     assert_eq!((&shown["votes"][0]["by"], &shown["votes"][0]["reason"]), (&json!("ada"), &json!("seen")));
@@ -304,6 +305,63 @@ async fn a_batch_is_decided_in_part_and_only_as_it_was_seen() {
     let now =
         server.send(Request::get(format!("/v1/batches/{}", id(&batch))).by(&server.riley)).await.ok(200);
     assert_eq!(statuses(&now), ["authorised", "denied", "denied"]);
+}
+
+#[tokio::test]
+async fn a_batch_approves_nothing_that_its_page_does_not_wholly_show() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let wide: serde_json::Map<_, _> = (0..300).map(|n| (format!("a{n}"), json!(n))).collect();
+    let items = json!({"items": [
+        {"tool": "send_email", "args": {"to": "ann"}, "description": "what the agent says"},
+        {"tool": "send_email", "args": wide},
+        {"tool": "send_email", "args": {"body": "x".repeat(4000)}},
+        {"tool": "send_email", "args": {"link": "https://p\u{430}ypal.com&x"}},
+        {"tool": "charge_card", "args": {"amount": 1}},
+        {"tool": "edit_file", "args": {"edits": [{"old_string": "one", "new_string": "uno"}]}},
+    ]});
+    let batch = server.send(Request::post("/v1/batches", &items).by(&server.riley)).await.ok(200);
+    let path = format!("/batches/{}", id(&batch));
+    let page = browser.open(&server, &path).await.text();
+    for part in ["what the agent says", "Is it theirs?", "What the edit replaces", "open its page"] {
+        assert!(page.contains(part), "{part} in {page}");
+    }
+    let digest = batch["digest"].as_str().unwrap();
+    let decide = format!("{path}/decide");
+    for at in [1, 2, 3] {
+        let name = format!("item:{}", id(&batch["items"][at]));
+        assert!(!page.contains(&format!("name=\"{name}\" value=\"approve\"")), "{at}");
+        let forced = [("digest", digest), ("all", ""), (name.as_str(), "approve")];
+        let answer = browser.form(&server, &decide, &forced).await;
+        assert_eq!(answer.status, 409, "{at}");
+        assert!(answer.text().contains("approved on its own page"), "{}", answer.text());
+    }
+    let all = browser.form(&server, &decide, &[("digest", digest), ("all", "approve"), ("reason", "seen")]).await;
+    assert_eq!(all.status, 303, "{}", all.text());
+    let now = server.send(Request::get(format!("/v1/batches/{}", id(&batch))).by(&server.riley)).await.ok(200);
+    let pending = |at: usize| now["items"][at]["status"] == "pending";
+    assert_eq!([0, 1, 2, 3, 4, 5].map(pending), [false, true, true, true, false, false], "{now}");
+    let denied = browser.form(&server, &decide, &[("digest", digest), ("all", "deny"), ("reason", "no")]).await;
+    assert_eq!(denied.status, 303, "{}", denied.text());
+}
+
+#[tokio::test]
+async fn what_a_page_leaves_out_is_seen_before_it_is_approved() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let mut wide: serde_json::Map<_, _> = (0..1500).map(|n| (format!("a{n:04}"), json!(n))).collect();
+    wide.insert("zz_to".into(), json!("attacker@example.com"));
+    let action = server.propose("send_email", json!(wide)).await;
+    let path = format!("/actions/{}", id(&action));
+    let usual = browser.open(&server, &path).await.text();
+    let approve = "name=\"decision\" value=\"approve\"";
+    let table = |page: &str| page.split("<details class=\"exact\">").next().unwrap().to_owned();
+    assert!(table(&usual).contains("attacker@example.com") && !table(&usual).contains("a1200"));
+    assert!(!usual.contains(approve) && usual.contains("value=\"deny\""), "{usual}");
+    assert!(usual.contains(&format!("{path}?all=yes")));
+    let whole = browser.open(&server, &format!("{path}?all=yes")).await.text();
+    assert!((0..1500).all(|n| table(&whole).contains(&format!("a{n:04}"))));
+    assert!(whole.contains(approve));
 }
 
 /// What an agent says its arguments are.

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Browser;
+use super::{Browser, told};
 use crate::client::Request;
 use crate::server::{Server, id};
 
@@ -13,7 +13,7 @@ async fn grants_are_given_and_revoked() {
     let fields =
         [("agent", "riley"), ("tool", "run_tests"), ("session", ""), ("uses", "3"), ("for_seconds", "3600")];
     let answer = browser.form(&server, "/grants", &fields).await;
-    assert_eq!((answer.status, answer.header("location")), (303, Some("/grants?said=granted")));
+    assert_eq!((answer.status, told(&answer)), (303, Some("/grants?said=granted")));
     assert_eq!(server.propose("run_tests", json!({})).await["status"], "authorised");
     let grants = server.send(Request::get("/v1/grants").by(&server.ann)).await.ok(200);
     let path = format!("/grants/{}/revoke", id(&grants["items"][0]));
@@ -59,7 +59,7 @@ async fn the_big_red_switch_stops_everything_until_it_is_lifted() {
     let browser = Browser::sign_in(&server, "ada").await;
     let action = server.propose("send_email", json!({})).await;
     let answer = browser.form(&server, "/freezes", &[("scope", "everything"), ("reason", "smoke")]).await;
-    assert_eq!((answer.status, answer.header("location")), (303, Some("/freezes?said=frozen")));
+    assert_eq!((answer.status, told(&answer)), (303, Some("/freezes?said=frozen")));
     for path in ["/", "/audit", "/mode"] {
         assert!(browser.open(&server, path).await.text().contains("Everything is frozen"), "{path}");
     }

@@ -88,6 +88,13 @@ pub(crate) fn cookie_of(answer: &Response) -> String {
         .to_owned()
 }
 
+/// Where an answer leads and what it has said there; the seal differs from session to session.
+pub(crate) fn told(answer: &Response) -> Option<&str> {
+    let (told, seal) = answer.header("location")?.split_once("&seal=")?;
+    assert!(seal.len() == 32 && seal.bytes().all(|byte| byte.is_ascii_hexdigit()), "{seal}");
+    Some(told)
+}
+
 /// The value of a hidden field.
 pub(crate) fn hidden(page: &str, name: &str) -> String {
     let start = format!("name=\"{name}\" value=\"");

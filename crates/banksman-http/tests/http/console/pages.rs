@@ -125,6 +125,55 @@ async fn an_address_can_say_nothing_that_we_would_not() {
 }
 
 #[tokio::test]
+async fn no_link_makes_a_page_say_what_did_not_happen() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let other = Browser::sign_in(&server, "ada").await;
+    let (action, mine) = (server.propose("send_email", json!({})).await, server.propose("send_email", json!({"n": 1})).await);
+    let denied = browser.decide(&server, &mine, "deny").await;
+    let location = denied.header("location").unwrap();
+    let says = |page: &str| page.contains("Denied. It will not run.");
+    assert!(says(&browser.open(&server, location).await.text()));
+    let (_, seal) = location.split_once("&seal=").unwrap();
+    // Another session, another action, other words, no seal: nothing is said.
+    assert!(!says(&other.open(&server, location).await.text()));
+    for query in [
+        format!("/?said=denied&about={}", id(&action)),
+        format!("/?said=denied&about={}&seal=", id(&action)),
+        format!("/?said=denied&about={}&seal={seal}", id(&action)),
+        format!("/?said=denied&seal={seal}"),
+        format!("/?said=approved&about={}&seal={seal}", id(&mine)),
+        "/?said=came-by-link".to_owned(),
+        "/freezes?said=frozen".to_owned(),
+        format!("/freezes?said=frozen&seal={seal}"),
+    ] {
+        let page = browser.open(&server, &query).await.text();
+        assert!(!page.contains("notice done"), "{query}: {page}");
+    }
+}
+
+#[tokio::test]
+async fn what_others_asked_of_the_same_tool_is_history_too() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let of_sam = server.propose_as(&server.sam, json!({"tool": "send_email", "args": {"to": "of-sam"}})).await;
+    let of_riley = server.propose("run_tests", json!({"path": "of-riley"})).await;
+    for answered in [&of_sam, &of_riley] {
+        assert_eq!(browser.decide(&server, answered, "deny").await.status, 303);
+    }
+    let action = server.propose("send_email", json!({"to": "new"})).await;
+    let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
+    let section = |title: &str| {
+        let (_, rest) = page.split_once(&format!("Answered before: {title}</h2>")).unwrap();
+        rest.split("</section>").next().unwrap().to_owned()
+    };
+    assert!(section("this tool, whoever asked").contains("of-sam"), "{page}");
+    assert!(!section("this tool, whoever asked").contains("of-riley"), "{page}");
+    assert!(section("this agent").contains("of-riley") && !section("this agent").contains("of-sam"), "{page}");
+    assert!(section("this agent with this tool").contains("Nothing."), "{page}");
+}
+
+#[tokio::test]
 async fn the_list_is_searched_narrowed_and_sorted() {
     let server = Server::start().await;
     let browser = Browser::sign_in(&server, "ada").await;

@@ -1,6 +1,6 @@
 //! `/join/passkey`, `/sign-in/passkey`, `/account/passkeys`: passkeys, and everything that is not one.
 
-use super::cookie_of;
+use super::{cookie_of, told};
 use super::key::{Answer, AtHome, Key, b64, challenge};
 use crate::server::Server;
 
@@ -84,14 +84,14 @@ async fn passkeys_are_kept_and_given_up_by_whoever_signed_in_just_now() {
     let question = challenge(&ann.open("/account").await.text());
     let answer = second.create(&question, &ann.origin());
     let add = || ann.submit("/account/passkeys", &[], &answer);
-    assert_eq!(add().await.header("location"), Some("/account?said=passkey-added"));
+    assert_eq!(told(&add().await), Some("/account?said=passkey-added"));
     assert_eq!(add().await.status, 409, "known already");
     let remove = |id: &'static str| {
         let id = b64(id.as_bytes());
         let ann = &ann;
         async move { ann.submit("/account/passkeys/remove", &[("passkey", &id)], &Vec::new()).await }
     };
-    assert_eq!(remove("key-1").await.header("location"), Some("/account?said=passkey-removed"));
+    assert_eq!(told(&remove("key-1").await), Some("/account?said=passkey-removed"));
     let last = remove("key-2").await;
     assert_eq!(last.status, 409);
     assert!(last.text().contains("last way"), "{}", last.text());

@@ -3,7 +3,7 @@
 use banksman_core::PrincipalKind::{Admin, Reviewer};
 use serde_json::json;
 
-use super::{Browser, cookie_of};
+use super::{Browser, cookie_of, told};
 use crate::client::Request;
 use crate::server::Server;
 
@@ -72,7 +72,7 @@ async fn new_rights_end_the_sessions_that_had_the_old_ones() {
     let action = server.propose("pay", json!({})).await;
     assert_eq!(carl.decide(&server, &action, "approve").await.status, 409, "finance is missing");
     let changed = ada.form(&server, &format!("/people/{id}/rights"), &[("roles", "finance")]).await;
-    assert_eq!(changed.header("location"), Some("/people?said=rights-changed"));
+    assert_eq!(told(&changed), Some("/people?said=rights-changed"));
     carl.decide(&server, &action, "approve").await.problem(401, "unauthenticated");
     let again = Browser::sign_in(&server, "carl").await;
     assert_ne!(again.cookie, carl.cookie);

@@ -51,6 +51,7 @@ async fn the_cookie_is_for_this_site_and_no_script() {
     let code = server.sign_in_code("ada").await;
     let answer = server.send(Request::form("/sign-in", &[("code", &code)])).await;
     let cookie = answer.header("set-cookie").unwrap();
+    assert_eq!(answer.header("strict-transport-security"), None, "nobody comes here over TLS");
     let flags: Vec<_> = cookie.split("; ").skip(1).collect();
     for flag in ["HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=43200"] {
         assert!(flags.contains(&flag), "{flag} in {cookie}");
@@ -106,6 +107,7 @@ async fn over_tls_the_cookie_belongs_to_this_very_host() {
     let code = server.sign_in_code("ada").await;
     let request = Request::form("/sign-in", &[("code", &code)]).header("Host", "banksman.example");
     let answer = server.send(request).await;
+    assert_eq!(answer.header("strict-transport-security"), Some("max-age=63072000"));
     let cookie = answer.header("set-cookie").unwrap();
     assert!(cookie.starts_with("__Host-banksman_session="), "{cookie}");
     for flag in ["Secure", "HttpOnly", "Path=/", "SameSite=Lax"] {
