@@ -86,9 +86,10 @@ impl Change {
     /// Compares both sides.
     #[must_use]
     pub fn compare(&self) -> Comparison {
-        let (before, after) = self.sides.iter().fold((0, 0), |(before, after), (old, new)| {
-            (before + old.len(), after + new.len())
-        });
+        let (before, after) = self
+            .sides
+            .iter()
+            .fold((0, 0), |(before, after), (old, new)| (before + old.len(), after + new.len()));
         if before.max(after) > MOST_BYTES {
             return Comparison::TooLong { before, after };
         }
@@ -192,7 +193,8 @@ mod tests {
             r#"{"file_path":"/a","edits":[{"old_string":"one","new_string":"uno"},{"old_string":"two","new_string":"dos"}]}"#,
         );
         let change = Change::of_args(&many, None).unwrap();
-        let gone_and_new = |old: &str, new: &str| vec![ChangedLine::Gone(old.into()), ChangedLine::New(new.into())];
+        let gone_and_new =
+            |old: &str, new: &str| vec![ChangedLine::Gone(old.into()), ChangedLine::New(new.into())];
         assert_eq!(
             change.compare(),
             Comparison::Places(vec![gone_and_new("one", "uno"), gone_and_new("two", "dos")])

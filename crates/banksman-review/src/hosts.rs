@@ -9,6 +9,8 @@ pub(crate) struct Named<'a> {
     pub(crate) written: &'a str,
     /// The same with plain dots, and without what shows nothing.
     pub(crate) name: String,
+    /// Whether it stands where an address has its host; else it only has the form of one, as many files have.
+    pub(crate) by_place: bool,
     /// What stands before it and an `@`, if that looks like the host and is not.
     pub(crate) posing: Option<&'a str>,
 }
@@ -28,12 +30,13 @@ const LONGEST_USER: usize = 300;
 /// Every name in the text.
 pub(crate) fn hosts(text: &str) -> impl Iterator<Item = Named<'_>> {
     runs(text).filter_map(|(start, end)| {
-        let written = text.get(start..end)?.trim_matches(|c| is_dot(c) || is_hidden(c) || c == '-' || c == '_');
+        let written =
+            text.get(start..end)?.trim_matches(|c| is_dot(c) || is_hidden(c) || c == '-' || c == '_');
         let before = text.get(..start)?;
         let shown = written.chars().filter(|c| !is_hidden(*c));
         let name: String = shown.map(|c| if is_dot(c) { '.' } else { c }).take(LONGEST).collect();
-        let named = Named { written, name, posing: posing(before) };
         let by_place = before.ends_with("//") || before.ends_with("\\\\") || before.ends_with('@');
+        let named = Named { written, name, by_place, posing: posing(before) };
         let is_host = (by_place || named.labels().nth(1).is_some())
             && named.name.chars().any(char::is_alphabetic)
             && named.name.len() < LONGEST;
@@ -118,10 +121,31 @@ mod tests {
 
     #[test]
     fn a_name_ends_where_no_host_goes_on() {
-        for after in ["", "!", "`", "}", "&x", "%2fx", ".", "...", "\\x", "。", "]", "*", "$", "^", "~", "\0", "…", "”", "\u{1b}[0m"] {
+        for after in [
+            "",
+            "!",
+            "`",
+            "}",
+            "&x",
+            "%2fx",
+            ".",
+            "...",
+            "\\x",
+            "。",
+            "]",
+            "*",
+            "$",
+            "^",
+            "~",
+            "\0",
+            "…",
+            "”",
+            "\u{1b}[0m",
+        ] {
             assert_eq!(names(&format!("see https://a.example{after}")), ["a.example"], "{after:?}");
         }
-        for before in ["`", "{", "(", "=", "$(curl ", "\\\\", "//", "@", "\"", "“", "user:pw@", "--url=", "<"] {
+        for before in ["`", "{", "(", "=", "$(curl ", "\\\\", "//", "@", "\"", "“", "user:pw@", "--url=", "<"]
+        {
             assert_eq!(names(&format!("{before}a.example/x"))[..1], ["a.example"], "{before:?}");
         }
         assert_eq!(names("a。example．com"), ["a.example.com"]);
@@ -137,7 +161,9 @@ mod tests {
     /// Each piece once more costs as much as the one before, or this takes minutes.
     #[test]
     fn much_is_read_in_little_time() {
-        for (piece, named) in [("@a", 50_000), ("//", 0), ("x.y@", 50_000), ("//a@", 50_000), ("\u{200b}", 0), ("a", 0)] {
+        for (piece, named) in
+            [("@a", 50_000), ("//", 0), ("x.y@", 50_000), ("//a@", 50_000), ("\u{200b}", 0), ("a", 0)]
+        {
             assert_eq!(hosts(&piece.repeat(50_000)).count(), named, "{piece}");
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use banksman_core::json::Json;
+use banksman_core::visible::is_hidden;
 use unicode_security::confusable_detection::skeleton;
 
 use crate::hosts::{Named, hosts, percent_decoded};
@@ -25,13 +26,75 @@ const MOST: usize = 12;
 /// Names that many people trust at a glance, to which ASCII alone has lookalikes: `rn` for `m`, a digit for a letter. A
 /// longer list would find more and be wrong more often.
 const FAMOUS: &[&str] = &[
-    "adobe", "airbnb", "alibaba", "amazon", "amazonaws", "anthropic", "apple", "atlassian", "binance", "bitbucket",
-    "bitcoin", "bloomberg", "chatgpt", "claude", "cloudflare", "coinbase", "debian", "digitalocean", "docker", "dropbox",
-    "ebay", "facebook", "github", "githubusercontent", "gitlab", "gmail", "google", "googleapis", "hotmail", "huggingface",
-    "icloud", "instagram", "kraken", "kubernetes", "linkedin", "live", "mastercard", "metamask", "microsoft",
-    "microsoftonline", "mongodb", "mozilla", "netflix", "npmjs", "okta", "openai", "oracle", "outlook", "paypal", "pypi",
-    "reddit", "revolut", "rubygems", "salesforce", "signal", "slack", "spotify", "stripe", "telegram", "twilio", "twitter",
-    "ubuntu", "visa", "wellsfargo", "whatsapp", "wikipedia", "yahoo", "youtube", "zoom",
+    "adobe",
+    "airbnb",
+    "alibaba",
+    "amazon",
+    "amazonaws",
+    "anthropic",
+    "apple",
+    "atlassian",
+    "binance",
+    "bitbucket",
+    "bitcoin",
+    "bloomberg",
+    "chatgpt",
+    "claude",
+    "cloudflare",
+    "coinbase",
+    "debian",
+    "digitalocean",
+    "docker",
+    "dropbox",
+    "ebay",
+    "facebook",
+    "github",
+    "githubusercontent",
+    "gitlab",
+    "gmail",
+    "google",
+    "googleapis",
+    "hotmail",
+    "huggingface",
+    "icloud",
+    "instagram",
+    "kraken",
+    "kubernetes",
+    "linkedin",
+    "live",
+    "mastercard",
+    "metamask",
+    "microsoft",
+    "microsoftonline",
+    "mongodb",
+    "mozilla",
+    "netflix",
+    "npmjs",
+    "okta",
+    "openai",
+    "oracle",
+    "outlook",
+    "paypal",
+    "pypi",
+    "reddit",
+    "revolut",
+    "rubygems",
+    "salesforce",
+    "signal",
+    "slack",
+    "spotify",
+    "stripe",
+    "telegram",
+    "twilio",
+    "twitter",
+    "ubuntu",
+    "visa",
+    "wellsfargo",
+    "whatsapp",
+    "wikipedia",
+    "yahoo",
+    "youtube",
+    "zoom",
 ];
 
 /// The same, as they look.
@@ -73,7 +136,7 @@ fn judge(named: &Named<'_>, found: &mut BTreeSet<Oddity>) {
     if let Some(user) = named.posing {
         say("is the host, not", user);
     }
-    if named.written.chars().any(banksman_core::visible::is_hidden) {
+    if named.by_place && named.written.chars().any(is_hidden) {
         say("holds what cannot be seen, and looks like", &named.name);
     }
     if named.labels().any(|label| label.to_ascii_lowercase().starts_with("xn--")) {
@@ -83,7 +146,9 @@ fn judge(named: &Named<'_>, found: &mut BTreeSet<Oddity>) {
         if let Some(like) = famous(named) {
             say("is spelled to look like", &like);
         }
-        if !named.written.is_ascii() && ends_like_a_host(named) {
+        // What is not shown is spelled on the page; what is left are dots of other writing.
+        let has_other_dots = named.written.chars().any(|c| !c.is_ascii() && !is_hidden(c));
+        if has_other_dots && ends_like_a_host(named) {
             say("stands for", &named.name);
         }
         return;
@@ -100,7 +165,9 @@ fn judge(named: &Named<'_>, found: &mut BTreeSet<Oddity>) {
 /// What a person's name reads like in plain letters, if it is spelled with others that pass for them.
 #[must_use]
 pub fn reads_like(name: &str) -> Option<String> {
-    let like = plain(name);
+    // What shows nothing is spelled wherever a name is shown.
+    let name: String = name.chars().filter(|c| !is_hidden(*c)).collect();
+    let like = plain(&name);
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == ' ' || c.is_ascii_punctuation();
     (!name.is_ascii() && (like.chars().all(is_word) || name.split(' ').any(mixes))).then_some(like)
 }
@@ -110,7 +177,8 @@ pub fn reads_like(name: &str) -> Option<String> {
 fn reads_as_another(named: &Named<'_>) -> bool {
     let ascii_ending = named.labels().last().is_some_and(str::is_ascii);
     let reads = |label: &str| !label.is_ascii() && plain(label).is_ascii();
-    plain(&named.name).is_ascii() || named.labels().any(|label| mixes(label) || (ascii_ending && reads(label)))
+    plain(&named.name).is_ascii()
+        || named.labels().any(|label| mixes(label) || (ascii_ending && reads(label)))
 }
 
 /// Whether letters of ASCII stand beside foreign ones that pass for some.
@@ -147,17 +215,24 @@ fn famous(named: &Named<'_>) -> Option<String> {
             return None;
         }
         let (as_written, as_resolved) = (looks(label), looks(&lower));
-        FAMOUS_LOOKS.iter().find(|(look, _)| *look == as_written || *look == as_resolved).map(|(_, name)| *name)
+        FAMOUS_LOOKS
+            .iter()
+            .find(|(look, _)| *look == as_written || *look == as_resolved)
+            .map(|(_, name)| *name)
     };
     let labels: Vec<(&str, Option<&str>)> = named.labels().map(|label| (label, like(label))).collect();
-    labels.iter().any(|(_, like)| like.is_some()).then(|| {
-        labels.iter().map(|(label, like)| like.unwrap_or(label)).collect::<Vec<_>>().join(".")
-    })
+    labels
+        .iter()
+        .any(|(_, like)| like.is_some())
+        .then(|| labels.iter().map(|(label, like)| like.unwrap_or(label)).collect::<Vec<_>>().join("."))
 }
 
 /// A sentence may end in a wide full stop and another begin behind it: an address ends in letters.
 fn ends_like_a_host(named: &Named<'_>) -> bool {
-    named.labels().last().is_some_and(|label| label.len() > 1 && label.chars().all(|c| c.is_ascii_alphabetic()))
+    named
+        .labels()
+        .last()
+        .is_some_and(|label| label.len() > 1 && label.chars().all(|c| c.is_ascii_alphabetic()))
 }
 
 #[cfg(test)]
@@ -200,18 +275,51 @@ mod tests {
 
     #[test]
     fn nothing_around_a_name_hides_it() {
-        let ends = ["", "!", "`", "}", "&&true", "&x", "%2fx", ".", "\\x", "。", "]", "*", "$x", "^", "~", "…", "”", "\0", "\u{1b}[0m", "|x", "\u{a0}"];
+        let ends = [
+            "",
+            "!",
+            "`",
+            "}",
+            "&&true",
+            "&x",
+            "%2fx",
+            ".",
+            "\\x",
+            "。",
+            "]",
+            "*",
+            "$x",
+            "^",
+            "~",
+            "…",
+            "”",
+            "\0",
+            "\u{1b}[0m",
+            "|x",
+            "\u{a0}",
+        ];
         for end in ends {
             for start in ["", "`", "{", "[", "curl -s ", "$(", "“", "=", "\u{a0}"] {
                 let text = format!("{start}https://pаypal.com{end}");
-                assert!(odd(&text).iter().any(|oddity| oddity.like.starts_with("paypal.com")), "{text:?}: {:?}", odd(&text));
+                assert!(
+                    odd(&text).iter().any(|oddity| oddity.like.starts_with("paypal.com")),
+                    "{text:?}: {:?}",
+                    odd(&text)
+                );
             }
         }
     }
 
     #[test]
     fn names_of_people_that_pass_for_others_are_told() {
-        for (name, like) in [("аnn", Some("ann")), ("Аnn Lee", Some("Ann Lee")), ("ann", None), ("Анна", None), ("Zoë", None), ("李明", None)] {
+        for (name, like) in [
+            ("аnn", Some("ann")),
+            ("Аnn Lee", Some("Ann Lee")),
+            ("ann", None),
+            ("Анна", None),
+            ("Zoë", None),
+            ("李明", None),
+        ] {
             assert_eq!(reads_like(name), like.map(str::to_owned), "{name}");
         }
     }
@@ -237,6 +345,7 @@ mod tests {
             "отчёт.doc",
             "import numpy.core as np; m1.run(0.1)",
             "@decorator def f(): pass",
+            "invoice\u{202e}fdp.exe",
             "✅\u{fe0f}example.com\u{200b} is up",
             "see https://example.com:80/a b/@user.name",
         ] {

@@ -21,6 +21,11 @@ tools:
   shell: {tier: approve}
   write_file: {risk: medium, tier: approve}
   launch: {risk: critical, tier: approve, require_passkey: true}
+rules:
+  - id: signed
+    match: {tool: "signed *"}
+    tier: approve
+    require_passkey: true
 `;
 
 export class Server {

@@ -105,7 +105,7 @@ fn row(person: &PersonView, viewer: &str, csrf: &Markup) -> Markup {
     let standing = |to: Standing| Some(("standing", to.as_str()));
     html! {
         tr {
-            td data-label="Name" { 
+            td data-label="Name" {
                 b { (Foreign(&person.name)) } @if let Some(name) = &person.display_name { " " span.quiet { (Foreign(name)) } }
                 @for name in [Some(&person.name), person.display_name.as_ref()].into_iter().flatten() {
                     @if let Some(like) = reads_like(name) { p.caution { "Look closely: spelled to look like " code { (Foreign(&like)) } } }

@@ -40,11 +40,8 @@ enum Part<'a> {
 
 /// The first values, the last ones, and between them those in which something was found.
 fn parts<'a>(rows: &'a [Row<'a>], findings: &[Numbered<'_>], extent: Extent) -> Vec<Part<'a>> {
-    let (first, last) = if rows.len() <= extent.most() {
-        (rows.len(), 0)
-    } else {
-        (extent.most() - LAST, rows.len() - LAST)
-    };
+    let (first, last) =
+        if rows.len() <= extent.most() { (rows.len(), 0) } else { (extent.most() - LAST, rows.len() - LAST) };
     let mut parts = Vec::new();
     for (position, row) in rows.iter().enumerate() {
         let is_shown = position < first

@@ -98,7 +98,10 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
             })
         );
     }
-    println!("{}", json!({ "bench": "console", "slowest_p50_ms": rounded(slowest, 2), "target_ms": TARGET_MS }));
+    println!(
+        "{}",
+        json!({ "bench": "console", "slowest_p50_ms": rounded(slowest, 2), "target_ms": TARGET_MS })
+    );
     anyhow::ensure!(over.is_empty(), "over {TARGET_MS} ms of server time: {}", over.join(", "));
     Ok(())
 }
@@ -165,10 +168,12 @@ impl Browser {
 
     /// Has an agent propose a batch, and answers its id.
     fn batch(&mut self, agent: &str) -> anyhow::Result<String> {
-        let item = |at: usize| json!({"tool": "send_email", "args": {"to": format!("batch-{at}@example.com")}});
+        let item =
+            |at: usize| json!({"tool": "send_email", "args": {"to": format!("batch-{at}@example.com")}});
         let body = json!({"items": (0..BATCH).map(item).collect::<Vec<_>>()}).to_string();
         let head = format!("authorization: Bearer {agent}\r\ncontent-type: application/json");
-        let answer: serde_json::Value = serde_json::from_slice(&self.post("/v1/batches", &head, &body)?.body)?;
+        let answer: serde_json::Value =
+            serde_json::from_slice(&self.post("/v1/batches", &head, &body)?.body)?;
         Ok(answer.get("id").and_then(|id| id.as_str()).context("no batch")?.to_owned())
     }
 

@@ -163,7 +163,10 @@ async fn of_tool(app: &App, action: &ActionView) -> Result<Vec<ActionId>, Proble
         let query = EventQuery {
             tool: Some(action.tool.clone()),
             resolutions_only: true,
-            ..EventQuery::following(end.saturating_sub(stretch), usize::try_from(stretch).unwrap_or(usize::MAX))
+            ..EventQuery::following(
+                end.saturating_sub(stretch),
+                usize::try_from(stretch).unwrap_or(usize::MAX),
+            )
         };
         let events = app.engine.events(query).await?;
         found = events.iter().rev().take(LOOKED_BACK).filter_map(about).map(|about| about.id).collect();

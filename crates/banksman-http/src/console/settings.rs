@@ -58,7 +58,10 @@ pub(crate) async fn save(Signed { session, fields }: Signed) -> Page {
 }
 
 pub(crate) async fn dismiss(Signed { session, .. }: Signed) -> Page {
-    keeping(done(&session, "/", Said::GuideDismissed), Preferences { guide_done: true, ..session.preferences })
+    keeping(
+        done(&session, "/", Said::GuideDismissed),
+        Preferences { guide_done: true, ..session.preferences },
+    )
 }
 
 /// An answer that also has the browser keep what someone likes.

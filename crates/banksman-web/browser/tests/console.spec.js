@@ -196,6 +196,51 @@ test("a batch by keyboard only, at phone size", async ({ browser, cookies, serve
   await context.close();
 });
 
+test("a batch by its keys", async ({ page, server, wrong }) => {
+  const batch = await server.call(server.agent, "/v1/batches", { items: ["s1", "s2", "s3"].map((to) => ({ tool: "send_email", args: { to } })) });
+  await page.goto(`${server.url}/batches/${batch.id}`);
+  for (const key of ["j", "a", "j", "d", "s"]) await page.keyboard.press(key);
+  const choice = (n) => page.locator(`[data-action="${batch.items[n].id}"] input:checked`);
+  expect([await choice(0).inputValue(), await choice(1).inputValue(), await choice(2).inputValue()]).toEqual(["approve", "deny", ""]);
+  const button = page.getByRole("button", { name: "Decide as chosen" });
+  await expect(button).toBeFocused();
+  expect((await server.call(server.agent, `/v1/batches/${batch.id}`)).items.map((item) => item.status)).toEqual(["pending", "pending", "pending"]);
+  // Enter in a choice sends what was chosen, and not the button that denies all.
+  await page.keyboard.press("k");
+  await page.locator(`[data-action="${batch.items[2].id}"] [data-approve]`).focus();
+  await page.keyboard.press("Enter");
+  await expect(page.getByText("Decided as chosen.")).toBeVisible();
+  expect((await server.call(server.agent, `/v1/batches/${batch.id}`)).items.map((item) => item.status)).toEqual(["authorised", "denied", "pending"]);
+  await server.withdraw(batch.items[2]);
+});
+
+test("ten tabs share one line, and go on when the one that holds it closes", async ({ context, server }) => {
+  const tabs = [];
+  for (let n = 0; n < 10; n += 1) {
+    const tab = await context.newPage();
+    await tab.goto(`${server.url}/`, { timeout: 10_000 });
+    tabs.push(tab);
+  }
+  const first = await server.propose("send_email", { to: "tabs-1@example.com" });
+  for (const tab of tabs) await expect(tab.locator("#live")).toContainText("One new action");
+  await tabs.shift().close();
+  const second = await server.propose("send_email", { to: "tabs-2@example.com" });
+  for (const tab of tabs) await expect(tab.locator("#live")).toContainText("2 new actions");
+  for (const tab of tabs) await expect(tab.locator("#line")).toBeHidden();
+  await server.withdraw(first);
+  await server.withdraw(second);
+});
+
+test("a page that hears of nothing says so", async ({ page, server }) => {
+  await page.route("**/live?*", (route) => route.fulfill({ status: 401, body: "" }));
+  await page.goto(`${server.url}/`);
+  await expect(page.locator("#line")).toContainText("Not live");
+  await accessible(page);
+  await page.unroute("**/live?*");
+  await page.locator("#line").getByRole("button", { name: "Reload" }).click();
+  await expect(page.locator("#line")).toBeHidden();
+});
+
 test("a form of another session changes nothing", async ({ page, server, wrong }) => {
   const action = await server.propose("send_email", { to: "csrf@example.com" });
   await page.goto(`${server.url}/actions/${action.id}`);

@@ -2,23 +2,8 @@
 import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { inbox, joinWithPasskey, newcomer } from "../newcomer.js";
 import { test, expect, picture, accessible } from "../server.js";
-
-// A browser of one's own, with a key that is always touched by the right person.
-const newcomer = async (browser) => {
-  const context = await browser.newContext();
-  const page = await context.newPage();
-  const wrong = [];
-  page.on("pageerror", (error) => wrong.push(`error: ${error}`));
-  page.on("console", (message) => { if (/Content Security Policy|Trusted/i.test(message.text())) wrong.push(message.text()); });
-  const cdp = await context.newCDPSession(page);
-  await cdp.send("WebAuthn.enable");
-  const { authenticatorId } = await cdp.send("WebAuthn.addVirtualAuthenticator", {
-    options: { protocol: "ctap2", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true, automaticPresenceSimulation: true },
-  });
-  const verified = (is) => cdp.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: is });
-  return { context, page, wrong, verified };
-};
 
 const code = (secret, step = Math.floor(Date.now() / 30_000)) => {
   let bits = "";
@@ -29,15 +14,6 @@ const code = (secret, step = Math.floor(Date.now() / 30_000)) => {
   const tag = createHmac("sha1", key).update(counter).digest();
   const number = tag.readUInt32BE(tag[19] & 15) & 0x7fffffff;
   return String(number % 1_000_000).padStart(6, "0");
-};
-
-const inbox = (page) => expect(page.getByRole("heading", { level: 1 })).toContainText("waiting");
-
-const joinWithPasskey = async (page, link) => {
-  await page.goto(link);
-  await page.getByLabel("What you call it").fill("blue key");
-  await page.getByRole("button", { name: "Set up a passkey" }).click();
-  await inbox(page);
 };
 
 test("accept an invitation with a passkey, sign out, and come back with it", async ({ browser, server }) => {
@@ -160,6 +136,10 @@ test("an administrator invites, changes rights and locks out", async ({ page, se
   const nora = await newcomer(browser);
   await joinWithPasskey(nora.page, link);
   await page.goto(`${server.url}/people`);
+  // What is not easily undone asks once more.
+  await page.getByText("Reset nora").first().click();
+  await expect(page.getByText("All of their ways to sign in are taken away")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Reset nora" })).toBeVisible();
   await page.getByRole("button", { name: "Lock nora" }).click();
   await expect(page.getByRole("status").first()).toContainText("Changed, at once.");
   await nora.page.goto(`${server.url}/audit`);

@@ -65,6 +65,18 @@ test("decide part of a batch", async ({ page, server, wrong }) => {
   await picture(page, "flow-batch");
 });
 
+test("what a page leaves out is seen before it is approved", async ({ page, server, wrong }) => {
+  const wide = Object.fromEntries([...Array(1200).keys()].map((n) => [`a${String(n).padStart(4, "0")}`, n]));
+  const action = await server.propose("send_email", { ...wide, zz_to: "attacker@example.com" });
+  await open(page, server, action);
+  await expect(page.locator(".args").getByText("attacker@example.com")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Approve" })).toHaveCount(0);
+  await page.getByRole("link", { name: "See every value" }).click();
+  await expect(page.locator(".args").getByText("a1100")).toBeVisible();
+  await page.getByRole("button", { name: "Approve" }).click();
+  await expect(page.getByRole("status").first()).toContainText("Approved");
+});
+
 test("remember an approval", async ({ page, server, wrong }) => {
   const action = await server.propose("add_label", { issue: 5, label: "bug" }, { session: "s-1" });
   await open(page, server, action);

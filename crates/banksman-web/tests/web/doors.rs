@@ -8,7 +8,7 @@ use banksman_web::{
 
 use crate::pages::NOW;
 
-const PERSON: &str = "per_01J9ZKQ7V8Y3F5T2M6N4P0R1SB";
+const PERSON: &str = "usr_01J9ZKQ7V8Y3F5T2M6N4P0R1SB";
 
 fn person(words: &str, standing: Standing) -> PersonView {
     PersonView {
@@ -29,8 +29,11 @@ fn person(words: &str, standing: Standing) -> PersonView {
 
 /// These pages, with one text in every field that someone else can write.
 pub(crate) fn all(words: &str, frame: &Frame<'_>, pending: &ActionView) -> Vec<(&'static str, String)> {
-    let ask =
-        || Ask { challenge: "challenge".into(), rp_id: "banksman.example".into(), passkeys: vec!["key".into()] };
+    let ask = || Ask {
+        challenge: "challenge".into(),
+        rp_id: "banksman.example".into(),
+        passkeys: vec!["key".into()],
+    };
     let app = || AppSecret { secret: "SECRET".into(), uri: format!("otpauth://totp/{words}?secret=SECRET") };
     let account = AccountPage {
         id: PERSON.parse().unwrap(),
@@ -48,7 +51,8 @@ pub(crate) fn all(words: &str, frame: &Frame<'_>, pending: &ActionView) -> Vec<(
             is_this: false,
         }],
     };
-    let people = [Standing::Active, Standing::Locked, Standing::Removed].map(|standing| person(words, standing));
+    let people =
+        [Standing::Active, Standing::Locked, Standing::Removed].map(|standing| person(words, standing));
     let join = JoinPage {
         code: words,
         user: (PERSON, words),

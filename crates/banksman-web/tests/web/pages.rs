@@ -14,9 +14,9 @@ use banksman_core::{
     Purpose, Quorum, Risk, Span, Status, Tier, Timestamp, Triage, Verdict,
 };
 use banksman_web::{
-    ActionPage, AuditFilter, AuditPage, BatchPage, Draft, EarlierVersion, EditPage, Entry, Extent, Frame, History,
-    House, InboxFilter, InboxPage, LookedForRule, Misfit, Notice, OverviewPage, PolicyAnswer, PolicyPage,
-    PolicyQuestion, PolicyRule, Preferences, Say, Viewer, Waiting, Window,
+    ActionPage, AuditFilter, AuditPage, BatchPage, Draft, EarlierVersion, EditPage, Entry, Extent, Frame,
+    History, House, InboxFilter, InboxPage, LookedForRule, Misfit, Notice, OverviewPage, PolicyAnswer,
+    PolicyPage, PolicyQuestion, PolicyRule, Preferences, Say, Viewer, Waiting, Window,
 };
 
 const ID: &str = "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB";
@@ -338,11 +338,12 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
                 history: &history,
                 told: &told,
             }
-                .render(&refused),
+            .render(&refused),
         ),
         (
             "action that failed",
-            ActionPage { action: &failed, extent: Extent::Whole, earlier: &[], history: &[], told: &[] }.render(&plain),
+            ActionPage { action: &failed, extent: Extent::Whole, earlier: &[], history: &[], told: &[] }
+                .render(&plain),
         ),
         ("edit", EditPage { action: &pending, draft: &untouched, preview: false }.render(&plain)),
         ("edit shown", EditPage { action: &pending, draft: &drafted, preview: true }.render(&plain)),

