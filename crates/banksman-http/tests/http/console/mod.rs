@@ -1,6 +1,7 @@
 //! The review console, as a browser without scripts uses it.
 
 mod account;
+mod batch;
 mod decide;
 mod guide;
 mod house;
