@@ -34,7 +34,7 @@ const hear = (news, fresh) => {
   if (card) {
     if (card.classList.contains("stale")) return;
     const by = news.by ? ` by ${news.by}` : "";
-    if (news.status !== "pending" && card.querySelector("button")) close(card, `${words[news.status] ?? news.status}${by}, just now.`);
+    if (news.status !== "pending" && card.querySelector("button, input, [data-changed]")) close(card, `${words[news.status] ?? news.status}${by}, just now.`);
     else if (String(news.version) !== card.dataset.version) close(card, `Edited${by}: it is now version ${news.version}. Load the page again to see it.`);
     else if (news.kind === "decided") card.querySelectorAll("[data-changed]").forEach((line) => { line.textContent = `Approved${by}; more people are needed.`; });
   } else if (news.kind === "proposed" && news.status === "pending" && document.querySelector("[data-search]")) {
