@@ -106,13 +106,13 @@ test("every text where many stand together", async ({ page, server, wrong }) => 
   const refused = [];
   const add = (path, made) => server.call(admin, path, made).catch((error) => refused.push(String(error)));
   for (const [n, { text }] of payloads.entries()) {
-    await add("/v1/people", { name: `person-${n}`, display_name: nameable(text) });
+    await add("/v1/people", { name: `person-${n}`, display_name: nameable(text), roles: ["finance"] });
     await add("/v1/grants", { agent: nameable(text), tool: "add_label", session: nameable(text), expires_in_seconds: 3600 });
-    await add("/v1/freezes", { scope: "agent", name: nameable(text), reason: text });
-    await add("/v1/delegations", { from: `person-${n}`, to: "ada", roles: [], for_seconds: 3600, reason: text });
+    await add("/v1/freezes", { agent: nameable(text), reason: text });
+    await add("/v1/delegations", { from: `person-${n}`, to: "ada", roles: ["finance"], for_seconds: 3600, reason: text });
   }
   // Some are no names; that is refused, and enough are left.
-  expect(refused.length, refused[0]).toBeLessThan(payloads.length);
+  expect(refused.length, [...new Set(refused.map((error) => error.slice(0, 300)))].join("\n")).toBeLessThan(payloads.length / 2);
   const items = payloads.map(({ text }) => { const { list, ...args } = body(text).args; return { ...body(text), args }; });
   const batch = await server.call(server.agent, "/v1/batches", { items });
   for (const path of [`/batches/${batch.id}`, "/people", "/grants", "/freezes", "/delegations"]) {

@@ -137,9 +137,11 @@ test("an administrator invites, changes rights and locks out", async ({ page, se
   await joinWithPasskey(nora.page, link);
   await page.goto(`${server.url}/people`);
   // What is not easily undone asks once more.
-  await page.getByText("Reset nora").first().click();
-  await expect(page.getByText("All of their ways to sign in are taken away")).toBeVisible();
-  await expect(page.getByRole("button", { name: "Reset nora" })).toBeVisible();
+  const reset = page.getByRole("row", { name: /^nora/ }).locator("details.confirm").first();
+  await expect(reset.getByRole("button", { name: "Reset nora" })).toBeHidden();
+  await reset.locator("summary").click();
+  await expect(reset.getByText("All of their ways to sign in are taken away")).toBeVisible();
+  await expect(reset.getByRole("button", { name: "Reset nora" })).toBeVisible();
   await page.getByRole("button", { name: "Lock nora" }).click();
   await expect(page.getByRole("status").first()).toContainText("Changed, at once.");
   await nora.page.goto(`${server.url}/audit`);
