@@ -121,7 +121,7 @@ fn decision(open: usize, approvable: usize, reason_wanted: bool) -> Markup {
                 button.strong name="all" value="" data-submit { "Decide as chosen" }
                 button.deny name="all" value="deny" { "Deny all " (open) }
                 @if approvable == open { button.approve name="all" value="approve" { "Approve all " (open) } }
-                @else if approvable > 0 { button.approve name="all" value="approve" { "Approve the " (approvable) " that need no page of their own" } }
+                @else if approvable > 0 { button.approve name="all" value="approve" { "Approve the other " (approvable) } }
             }
         }
     }

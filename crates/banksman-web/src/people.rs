@@ -120,8 +120,8 @@ fn row(person: &PersonView, viewer: &str, csrf: &Markup) -> Markup {
                     @match person.standing {
                         Standing::Active => {
                             @if !person.has_password && person.passkeys.is_empty() && person.provider.is_none() { (post("invite", "Invite", None)) }
-                            (confirmed("reset", "Reset", None, "All of their ways to sign in are taken away, their browsers are signed out, and they need a new invitation."))
                             (post("standing", "Lock", standing(Standing::Locked)))
+                            (confirmed("reset", "Reset", None, "All of their ways to sign in are taken away, their browsers are signed out, and they need a new invitation."))
                             (remove())
                             (rights(person, csrf))
                         }
