@@ -282,6 +282,8 @@ pub(super) const TABLES: &[Table] = &[
             ("error", Type::TEXT),
             ("created_at", Type::INT8),
             ("updated_at", Type::INT8),
+            ("bundle", Type::INT8),
+            ("strikes", Type::INT8),
         ],
         key: "id",
         left_behind: None,
