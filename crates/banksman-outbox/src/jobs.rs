@@ -107,7 +107,9 @@ impl Outbox {
     async fn call(&self, errands: &Errands, job: &Job) -> Result<Result<(), SendError>, EngineError> {
         let case = match self.engine.case(job.action).await {
             Ok(case) => case,
-            Err(EngineError::NotFound) => return Ok(Err(SendError::never("the action is no longer on record"))),
+            Err(EngineError::NotFound) => {
+                return Ok(Err(SendError::never("the action is no longer on record")));
+            }
             Err(error) => return Err(error),
         };
         let Some(resume) = &case.submission.action.resume else {

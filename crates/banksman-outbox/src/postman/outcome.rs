@@ -48,7 +48,13 @@ impl Try<'_> {
         }
     }
 
-    fn again_or_not(&self, delivery: &Delivery, tried: Attempt, trouble: Trouble, after: Duration) -> Attempt {
+    fn again_or_not(
+        &self,
+        delivery: &Delivery,
+        tried: Attempt,
+        trouble: Trouble,
+        after: Duration,
+    ) -> Attempt {
         let pause = self.retries.pause(tried.attempt, self.chance).max(after);
         let again = |attempt: Attempt| Attempt {
             status: DeliveryStatus::Retrying,

@@ -74,7 +74,11 @@ async fn what_was_planned_before_a_bad_hour_arrives_once_after_it() {
     let world = World::with(directory, "").await;
     let asked = world.hold("refund", 1).await;
     world.work().await;
-    assert_eq!(world.chat.take().len(), 1, "Ann was asked; the channel has worked since the reminder was planned");
+    assert_eq!(
+        world.chat.take().len(),
+        1,
+        "Ann was asked; the channel has worked since the reminder was planned"
+    );
     world.pass(5 * MINUTE);
     world.work().await;
     let just_before = world.hold("refund", 2).await;
@@ -157,6 +161,7 @@ async fn what_is_never_sent_is_on_record_too() {
     world.engine.dispatch_once(&*world.outbox).await.unwrap();
     let world = world.with_other_recipients(directory);
     world.work().await;
-    let failed = world.events("notified").await.into_iter().filter(|event| event["outcome"] == "failed").count();
+    let failed =
+        world.events("notified").await.into_iter().filter(|event| event["outcome"] == "failed").count();
     assert_eq!(failed, 1, "Bea is no longer there: {:?}", world.deliveries(gone.id).await);
 }

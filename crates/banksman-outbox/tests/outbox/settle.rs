@@ -102,13 +102,15 @@ async fn what_is_decided_while_it_is_being_sent_is_corrected_once_it_is_there() 
         world.work().await;
         world.pass(MINUTE);
     }
-    let sent: Vec<_> = world.chat.sent.lock().unwrap().iter().map(|sent| (sent.purpose, sent.earlier.clone())).collect();
+    let sent: Vec<_> =
+        world.chat.sent.lock().unwrap().iter().map(|sent| (sent.purpose, sent.earlier.clone())).collect();
     let [(Shown::Ask, None), (Shown::Settled, Some(_))] = sent.as_slice() else { panic!("{sent:?}") };
 }
 
 #[tokio::test]
 async fn what_nobody_answered_for_is_corrected_and_what_was_refused_is_not() {
-    for (error, corrected) in [(SendError::unsure("took too long"), 1), (SendError::later("answered 503"), 0)] {
+    for (error, corrected) in [(SendError::unsure("took too long"), 1), (SendError::later("answered 503"), 0)]
+    {
         let world = World::new().await;
         world.chat.fail_next("@ann", [error]);
         let case = world.hold("payout", 1).await;

@@ -198,7 +198,20 @@ impl World {
         let outbox = office(&engine, &directory, &chat, &push, &agent_side);
         // What happened before anyone was told of anything is no news.
         outbox.read_once().await.unwrap();
-        Self { engine, outbox, chat, push, agent_side, ann, bea, riley, store, clock, directory, _folder: folder }
+        Self {
+            engine,
+            outbox,
+            chat,
+            push,
+            agent_side,
+            ann,
+            bea,
+            riley,
+            store,
+            clock,
+            directory,
+            _folder: folder,
+        }
     }
 
     /// Everything in memory is gone, and another node goes on with what is stored.

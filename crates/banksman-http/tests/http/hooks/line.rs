@@ -79,7 +79,11 @@ async fn a_server_that_is_told_to_end_first_does_what_it_has_taken() {
     }
     house.server.send(from_line(&events, CHANNEL)).await.ok(200);
     house.server.end().await;
-    assert_eq!(house.provider.heard().len(), 6, "LINE was told that they were taken, and does not send them again");
+    assert_eq!(
+        house.provider.heard().len(),
+        6,
+        "LINE was told that they were taken, and does not send them again"
+    );
     for action in actions {
         let case = house.server.engine.case(super::id(&action).parse().unwrap()).await.unwrap();
         assert_eq!(case.status().as_str(), "denied");
