@@ -176,14 +176,15 @@ pub(crate) fn table(deliveries: &[DeliveryView], too_wide: TooWide, context: &Co
 #[cfg(test)]
 mod tests {
     use banksman_core::Purpose;
+    use banksman_core::wire::List;
+    use banksman_faults::{Conduct, Service};
 
     use super::*;
     use crate::sample;
 
-    #[test]
-    fn messages_are_listed_with_whole_numbers_and_nothing_hostile() {
-        let delivery = DeliveryView {
-            id: 9_007_199_254_740_993,
+    fn failed(id: i64) -> DeliveryView {
+        DeliveryView {
+            id,
             action: "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB".parse().unwrap(),
             version: 1,
             purpose: Purpose::Ask,
@@ -196,7 +197,25 @@ mod tests {
             error: Some("\u{1b}[31mno".into()),
             created_at: sample::seconds(-60),
             updated_at: sample::seconds(-60),
-        };
+        }
+    }
+
+    #[test]
+    fn all_that_failed_are_found_however_many_there_are() {
+        let server = Service::start(|heard, _| {
+            let before = heard.path.split(['?', '&']).find_map(|part| part.strip_prefix("before="));
+            let before: i64 = before.map_or(1201, |before| before.parse().unwrap());
+            let items: Vec<_> = (1..before).rev().take(500).map(failed).collect();
+            Conduct::answer(200, serde_json::to_vec(&List { items }).unwrap())
+        })
+        .unwrap();
+        let found = all_failed(&Client::new(&server.url(), "token").unwrap()).unwrap();
+        assert_eq!(found, (1..=1200).rev().collect::<Vec<i64>>());
+    }
+
+    #[test]
+    fn messages_are_listed_with_whole_numbers_and_nothing_hostile() {
+        let delivery = failed(9_007_199_254_740_993);
         let brief = table(std::slice::from_ref(&delivery), TooWide::Cut, &sample::context());
         assert!(!brief.contains("C1:17"), "{brief}");
         let text = table(&[delivery], TooWide::GoOn, &sample::context());
