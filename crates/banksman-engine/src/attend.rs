@@ -112,14 +112,14 @@ impl Engine {
     /// # Errors
     /// If the store cannot be used. Nothing was decided then.
     pub async fn attend(&self, desk: &Desk, inbound: &Inbound) -> Result<Option<Reply>, EngineError> {
-        let (about, decision) = match &inbound.wish {
-            Wish::WhoAmI => return Ok(Some(words::who_am_i(inbound.who.as_deref()))),
-            Wish::Decide { about, decision, .. } | Wish::Explain { about, decision } => (*about, *decision),
-        };
         if !self.is_first(desk, inbound).await? {
             self.record_refused(desk, Why::Replayed, Some(inbound)).await?;
             return Ok(None);
         }
+        let (about, decision) = match &inbound.wish {
+            Wish::WhoAmI => return Ok(Some(words::who_am_i(inbound.who.as_deref()))),
+            Wish::Decide { about, decision, .. } | Wish::Explain { about, decision } => (*about, *decision),
+        };
         let person = match self.identify(desk, inbound).await? {
             Ok(person) => person,
             Err(why) => {

@@ -12,6 +12,7 @@ use tokio::sync::watch;
 
 use crate::Hooks;
 use crate::address::PublicAddress;
+use crate::attending::Attending;
 use crate::console::limits::Attempts;
 
 /// What every handler can reach. Cheap to clone, because every request does.
@@ -37,6 +38,8 @@ pub struct Shared {
     pub(crate) gateway: Option<Arc<Gateway>>,
     /// The channels that people answer on, once they are known.
     pub(crate) hooks: OnceLock<Hooks>,
+    /// What people did on them and is not done yet.
+    pub(crate) attending: Attending,
     /// What carries messages to people, if there is any way to.
     outbox: OnceLock<Arc<Outbox>>,
 }
@@ -91,6 +94,7 @@ impl App {
             provider,
             gateway,
             hooks: OnceLock::new(),
+            attending: Attending::default(),
             outbox: OnceLock::new(),
         }))
     }

@@ -6,6 +6,7 @@
 mod access;
 mod address;
 mod app;
+mod attending;
 mod body;
 mod console;
 mod hooks;

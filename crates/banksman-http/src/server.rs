@@ -41,7 +41,7 @@ pub fn listen(address: SocketAddr) -> io::Result<TcpListener> {
 
 /// Serves until `stopping` becomes true; then lets requests that are under way finish.
 pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receiver<bool>) {
-    let engine = Arc::clone(&app.engine);
+    let (engine, attending) = (Arc::clone(&app.engine), app.attending.clone());
     let house = Arc::new(House::new(app));
     // Every connection holds a sender; when the last is gone, so are they.
     let (open, mut all_closed) = mpsc::channel::<()>(1);
@@ -73,4 +73,5 @@ pub async fn serve(listener: TcpListener, app: App, mut stopping: watch::Receive
     drop(open);
     engine.stop_queueing();
     let _ = all_closed.recv().await;
+    attending.finish().await;
 }

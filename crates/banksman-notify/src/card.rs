@@ -35,6 +35,8 @@ pub struct Card {
     pub digest: Digest,
     /// The tool.
     pub tool: String,
+    /// Whether that is all of its name. Two tools may begin and end alike.
+    pub tool_whole: bool,
     /// Who asks.
     pub agent: String,
     /// The arguments, in order.
@@ -74,6 +76,8 @@ pub struct Card {
 pub enum Standing {
     /// It waits for a decision.
     Waiting,
+    /// It waits, but no longer as it was when this was sent.
+    Changed,
     /// There is nothing to decide (any more).
     Settled {
         /// Where it stands.
@@ -96,6 +100,7 @@ impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Waiting => f.write_str("waiting for a decision"),
+            Self::Changed => f.write_str("edited since this was sent"),
             Self::Expired { .. } => f.write_str("expired: nobody decided in time"),
             Self::Settled { how, by, .. } => write!(f, "{how} by {by}"),
         }
@@ -123,6 +128,8 @@ impl Card {
             if hidden.is_told_by(text) { REDACTED.to_owned() } else { shown(text, SENTENCE) }
         };
         let name = |text: &str| if hidden.is_told_by(text) { REDACTED.to_owned() } else { shown(text, NAME) };
+        let tool = name(&view.tool);
+        let tool_whole = tool == shown(&view.tool, usize::MAX);
         let (arguments, left_out) = arguments::of(&view.args);
         let why = view.context.rationale.as_deref().or(view.context.description.as_deref());
         let mut findings: Vec<_> = view.assessment.findings.iter().collect();
@@ -133,7 +140,8 @@ impl Card {
             action: view.id,
             version: view.version,
             digest: view.digest,
-            tool: name(&view.tool),
+            tool,
+            tool_whole,
             agent: name(&view.agent),
             arguments,
             left_out,
@@ -158,8 +166,18 @@ impl Card {
     pub fn offers_decision(&self) -> bool {
         self.may_decide
             && self.standing == Standing::Waiting
+            && self.tool_whole
             && self.left_out == 0
             && self.arguments.iter().all(|argument| argument.whole)
+    }
+
+    /// The same on a message that showed an earlier version: nothing of it can be decided there any more.
+    #[must_use]
+    pub fn outdated(self) -> Self {
+        match self.standing {
+            Standing::Waiting => Self { standing: Standing::Changed, expires: None, ..self },
+            Standing::Changed | Standing::Settled { .. } | Standing::Expired { .. } => self,
+        }
     }
 
     /// The console's first page.

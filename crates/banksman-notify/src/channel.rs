@@ -7,8 +7,8 @@ use crate::Message;
 /// A way to reach people.
 ///
 /// One call is one attempt and ends within the channel's own time limit. A channel keeps nothing: it may be called
-/// from several nodes, and again for a delivery that an earlier attempt may have carried through, so it passes
-/// [`Message::delivery`] on to providers that can tell a repetition.
+/// from several nodes, and again for a message that an earlier attempt may have carried through, so it passes
+/// [`Message::id`] on to providers that can tell a repetition.
 #[async_trait::async_trait]
 pub trait Channel: Send + Sync + 'static {
     /// The kind: `slack`, `line`, `email`, `webhook`.
@@ -40,6 +40,8 @@ pub enum SendError {
     /// It may work later.
     #[error("{why}")]
     Later {
+        /// What kind of trouble it is.
+        trouble: Trouble,
         /// How long the provider wants to be left alone.
         after: Option<Duration>,
         /// What happened.
@@ -53,11 +55,28 @@ pub enum SendError {
     },
 }
 
+/// What stands in the way of a message that may go through later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// It was not taken.
+    NotTaken,
+    /// There are too many, and the provider said when it will take more. Nothing is wrong with this one.
+    Busy,
+    /// There was no answer: it may have been taken.
+    Unsure,
+}
+
 impl SendError {
     /// Worth another try.
     #[must_use]
     pub fn later(why: impl Into<String>) -> Self {
-        Self::Later { after: None, why: why.into() }
+        Self::Later { trouble: Trouble::NotTaken, after: None, why: why.into() }
+    }
+
+    /// Worth another try, although it may have been taken.
+    #[must_use]
+    pub fn unsure(why: impl Into<String>) -> Self {
+        Self::Later { trouble: Trouble::Unsure, after: None, why: why.into() }
     }
 
     /// Not worth one.

@@ -47,17 +47,28 @@ pub struct Recipient {
 /// One message to one address.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// The delivery that this is an attempt of. Attempts of one delivery share it, so providers can tell them from
-    /// two messages.
-    pub delivery: i64,
+    /// What names this message. Attempts of one message share it, and no other message has it, so that providers can
+    /// tell a repetition from something new.
+    pub id: String,
     /// Which attempt this is, from one.
     pub attempt: u32,
     /// Why.
     pub purpose: Purpose,
     /// To whom.
     pub to: Recipient,
-    /// About what. One, but for digests (several) and tests (none).
+    /// About what. One, but for digests and what becomes of them (several), and tests (none).
     pub cards: Vec<Card>,
     /// What [`crate::Sent::provider_id`] was for the message that this one updates.
     pub earlier: Option<String>,
+}
+
+impl Message {
+    /// Whether it is about several actions, or began as such: then each is one line, and none is decided there.
+    pub(crate) fn is_list(&self) -> bool {
+        match self.purpose {
+            Purpose::Digest => true,
+            Purpose::Ask | Purpose::Again | Purpose::Escalated | Purpose::Settled => self.cards.len() > 1,
+            Purpose::Test => false,
+        }
+    }
 }

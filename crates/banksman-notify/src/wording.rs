@@ -11,6 +11,7 @@ pub(crate) fn headline(message: &Message) -> String {
     match (message.purpose, card) {
         (Purpose::Test, _) | (_, None) => "Banksman can reach you here".to_owned(),
         (Purpose::Digest, _) => format!("{} actions need people's attention", message.cards.len()),
+        (Purpose::Settled, Some(_)) if message.is_list() => still_waiting(&message.cards),
         (Purpose::Settled, Some(card)) => capital(&card.standing.to_string()),
         (Purpose::Ask, Some(_)) if waits => "Approval needed".to_owned(),
         (Purpose::Again, Some(_)) if waits => "Still waiting for a decision".to_owned(),
@@ -18,6 +19,16 @@ pub(crate) fn headline(message: &Message) -> String {
         (Purpose::Ask | Purpose::Again | Purpose::Escalated, Some(card)) => {
             format!("For your information: {}", card.standing)
         }
+    }
+}
+
+/// What has become of several.
+fn still_waiting(cards: &[Card]) -> String {
+    let waiting = cards.iter().filter(|card| card.standing == Standing::Waiting).count();
+    match waiting {
+        0 => format!("None of {} actions waits any more", cards.len()),
+        1 => format!("1 of {} actions still waits for a decision", cards.len()),
+        more => format!("{more} of {} actions still wait for a decision", cards.len()),
     }
 }
 

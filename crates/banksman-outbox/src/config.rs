@@ -84,7 +84,9 @@ impl Config {
             let carrier = Carrier::read(&channel.value, &directory.console, keys);
             carriers
                 .insert(name.clone(), carrier.map_err(|problem| at(channel, format!("{name}: {problem}")))?);
-            let decide_up_to = channel.value.decide_up_to.unwrap_or(Risk::Critical);
+            // `none` is nothing, and not what has no risk.
+            let decide_up_to =
+                Some(channel.value.decide_up_to.unwrap_or(Risk::Critical)).filter(|most| *most > Risk::None);
             directory.channels.insert(name.clone(), ChannelRules { decide_up_to });
         }
         for (name, written) in &file.people {

@@ -42,13 +42,13 @@ pub struct Contact {
 /// What may be done by a channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChannelRules {
-    /// What is riskier is decided in the console: here, people are told of it.
-    pub decide_up_to: Risk,
+    /// What is riskier is decided in the console: here, people are told of it. `None`: nothing is decided here.
+    pub decide_up_to: Option<Risk>,
 }
 
 impl Default for ChannelRules {
     fn default() -> Self {
-        Self { decide_up_to: Risk::Critical }
+        Self { decide_up_to: Some(Risk::Critical) }
     }
 }
 
@@ -110,7 +110,7 @@ impl Directory {
     #[must_use]
     pub fn may_decide(&self, channel: &str, case: &Case, legs: Option<&[Leg]>) -> bool {
         let Some(rules) = self.channels.get(channel) else { return false };
-        case.submission.verdict.risk <= rules.decide_up_to
+        rules.decide_up_to.is_some_and(|most| case.submission.verdict.risk <= most)
             && Leg::let_decide(legs.unwrap_or_default(), channel)
     }
 }

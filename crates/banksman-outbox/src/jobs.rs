@@ -87,11 +87,10 @@ impl Outbox {
         let due = self.engine.take_jobs(AT_A_TIME, LEASE).await?;
         let count = due.len();
         let calls = due.into_iter().map(|job| self.run_job(errands, job));
-        let mut done = futures_util::stream::iter(calls).buffer_unordered(AT_ONCE);
-        while let Some(result) = done.next().await {
-            result?;
-        }
-        Ok(count)
+        let done = futures_util::stream::iter(calls).buffer_unordered(AT_ONCE);
+        // What fails for one is no reason to hang up on others.
+        let results: Vec<Result<(), EngineError>> = done.collect().await;
+        results.into_iter().collect::<Result<(), _>>().map(|()| count)
     }
 
     async fn run_job(&self, errands: &Errands, job: Job) -> Result<(), EngineError> {
@@ -106,7 +105,13 @@ impl Outbox {
     }
 
     async fn call(&self, errands: &Errands, job: &Job) -> Result<Result<(), SendError>, EngineError> {
-        let case = self.engine.case(job.action).await?;
+        let case = match self.engine.case(job.action).await {
+            Ok(case) => case,
+            Err(EngineError::NotFound) => {
+                return Ok(Err(SendError::never("the action is no longer on record")));
+            }
+            Err(error) => return Err(error),
+        };
         let Some(resume) = &case.submission.action.resume else {
             return Ok(Err(SendError::never("the action names nobody to call")));
         };
@@ -140,7 +145,7 @@ fn concluded(
     };
     match answer {
         Ok(()) => run(JobStatus::Done, None, None),
-        Err(SendError::Later { after, why }) if attempt < limits.retries.tries => {
+        Err(SendError::Later { after, why, .. }) if attempt < limits.retries.tries => {
             let pause = limits.retries.pause(attempt, chance).max(after.unwrap_or_default());
             run(JobStatus::Waiting, Some(now.after(pause)), Some(why))
         }

@@ -115,8 +115,8 @@ impl Outbox {
         let to = self.directory.recipient(recipient, channel);
         let to = to.ok_or_else(|| TestError::NoAddress(recipient.into()))?;
         let message = Message {
-            // No delivery has an id below zero, and no two tests the same.
-            delivery: -self.engine.now().as_micros(),
+            // No two tests have the same.
+            id: format!("test-{}", self.engine.now().as_micros()),
             attempt: 1,
             purpose: Purpose::Test,
             to,
@@ -135,10 +135,9 @@ impl Outbox {
         self.worked.lock().unwrap_or_else(PoisonError::into_inner).insert(channel.to_owned(), at);
     }
 
-    /// Whether a channel has taken anything since, as far as this node knows.
-    pub(crate) fn has_worked_since(&self, channel: &str, since: Timestamp) -> bool {
-        let worked = self.worked.lock().unwrap_or_else(PoisonError::into_inner);
-        worked.get(channel).is_some_and(|at| *at >= since)
+    /// When a channel last took anything, as far as this node knows.
+    pub(crate) fn last_worked(&self, channel: &str) -> Option<Timestamp> {
+        self.worked.lock().unwrap_or_else(PoisonError::into_inner).get(channel).copied()
     }
 }
 

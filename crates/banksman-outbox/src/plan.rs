@@ -13,6 +13,10 @@ use crate::Directory;
 /// Every message that one event makes has an id behind the event's own, so that planning twice plans the same.
 pub(crate) const IDS_PER_EVENT: i64 = 4096;
 
+/// The first of them are for what people are told because of it; those from here on for what they were told before and
+/// is no longer true. An edit makes both.
+pub(crate) const CORRECTIONS_FROM: i64 = 2048;
+
 /// What a plan depends on besides the action.
 #[derive(Debug, Clone, Copy)]
 pub struct Situation<'a> {
@@ -58,7 +62,7 @@ pub fn plan(notice: &StoredNotice, case: &Case, situation: &Situation<'_>) -> Ve
         add(Purpose::Again, number, at);
     }
     // There is room for a thousand people and their reminders; beyond that nobody is served by one more message.
-    deliveries.truncate(usize::try_from(IDS_PER_EVENT).unwrap_or(0));
+    deliveries.truncate(usize::try_from(CORRECTIONS_FROM).unwrap_or(0));
     for (id, delivery) in (first..).zip(&mut deliveries) {
         delivery.id = id;
     }

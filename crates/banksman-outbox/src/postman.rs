@@ -1,19 +1,25 @@
 //! The postman of a channel: takes what is due, looks whether it still matters, and sends it.
 
+mod fate;
+mod outcome;
+mod parcel;
+
 use std::collections::BTreeMap;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
-use banksman_core::audit::{Event, Fact};
-use banksman_core::{Actor, Case, DeliveryStatus, Purpose, State, Timestamp};
+use banksman_core::{Case, DeliveryStatus, Purpose, Timestamp};
 use banksman_engine::EngineError;
-use banksman_notify::{Card, Channel, Message, SendError, Sent, Showing};
-use banksman_store::{Attempt, Delivery, DeliveryQuery, Post};
+use banksman_notify::{Card, Channel, Message, Showing};
+use banksman_store::{Attempt, Delivery, Post};
 use futures_util::StreamExt as _;
 
 use crate::Outbox;
 use crate::outbox::chance;
+
+use fate::{of_bundle, of_message};
+use outcome::{Try, event, put_off};
+use parcel::{Parcel, pack};
 
 /// How many deliveries are taken at a time, and how many recipients are served at once. A channel takes half a minute
 /// for a message at the worst, so all of them are done well within the lease.
@@ -26,17 +32,31 @@ const LOOK: Duration = Duration::from_secs(15);
 
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
-/// Most cards in one message; the console shows the rest.
-const DIGEST: usize = 20;
+/// What is due for one recipient.
+#[derive(Default)]
+struct Round {
+    /// Messages that were made before, and may have been taken.
+    made: Vec<Parcel>,
+    /// What goes in no message yet.
+    fresh: Vec<Delivery>,
+    /// What is not to be sent now, each with what is to be written down.
+    unsent: Vec<(Delivery, Attempt)>,
+}
 
-/// What policy only wants known is worth knowing for this long.
-const NEWS: Duration = Duration::from_secs(24 * 3600);
+fn is_news(delivery: &Delivery) -> bool {
+    delivery.purpose != Purpose::Settled
+}
 
-/// One message: the deliveries that it is made of, each with its action.
-struct Bundle {
-    parts: Vec<(Delivery, Arc<Case>)>,
-    purpose: banksman_notify::Purpose,
-    earlier: Option<String>,
+fn all_put_off(
+    deliveries: impl IntoIterator<Item = Delivery>,
+    until: Timestamp,
+    now: Timestamp,
+) -> impl Iterator<Item = (Delivery, Attempt)> {
+    let not_now = move |delivery| {
+        let attempt = put_off(&delivery, until, now);
+        (delivery, attempt)
+    };
+    deliveries.into_iter().map(not_now)
 }
 
 impl Outbox {
@@ -63,7 +83,7 @@ impl Outbox {
     /// Sends what a channel has to send by now. Says how many deliveries that were.
     ///
     /// # Errors
-    /// If the store cannot be used. What was sent and could not be written down is sent again, under the same number.
+    /// If the store cannot be used. What was sent and could not be written down is sent again, under the same name.
     pub async fn carry_once(&self, channel: &str) -> Result<usize, EngineError> {
         let Some(carrier) = self.channels.get(channel) else { return Ok(0) };
         let due = self.engine.take_deliveries(channel, AT_A_TIME, LEASE).await?;
@@ -73,11 +93,10 @@ impl Outbox {
             by_recipient.entry(delivery.recipient.clone()).or_default().push(delivery);
         }
         let rounds = by_recipient.into_iter().map(|(recipient, due)| self.serve(&**carrier, recipient, due));
-        let mut served = futures_util::stream::iter(rounds).buffer_unordered(AT_ONCE);
-        while let Some(result) = served.next().await {
-            result?;
-        }
-        Ok(count)
+        let served = futures_util::stream::iter(rounds).buffer_unordered(AT_ONCE);
+        // What fails for one is no reason to leave off in the middle of what is sent to others.
+        let results: Vec<Result<(), EngineError>> = served.collect().await;
+        results.into_iter().collect::<Result<(), _>>().map(|()| count)
     }
 
     /// Serves one recipient.
@@ -87,248 +106,155 @@ impl Outbox {
         name: String,
         due: Vec<Delivery>,
     ) -> Result<(), EngineError> {
-        let now = self.engine.now();
-        let mut unsent = Vec::new();
-        let mut parts = Vec::new();
-        for delivery in due {
-            let case = self.engine.case(delivery.action).await?;
-            match self.fate(&delivery, &case, now) {
-                Fate::Send => parts.push((delivery, case)),
-                Fate::Wait(until) => unsent.push(put_off(&delivery, until, now)),
-                Fate::Skip(why) => unsent.push(ended(&delivery, DeliveryStatus::Skipped, why, now)),
-                Fate::Fail(why) => unsent.push(ended(&delivery, DeliveryStatus::Failed, why, now)),
-            }
-        }
-        let (updates, mut news): (Vec<_>, Vec<_>) =
-            parts.into_iter().partition(|(delivery, _)| delivery.purpose == Purpose::Settled);
-        if let Some((delivery, _)) = news.first()
-            && let Some(until) = self.too_much(delivery, now).await?
-        {
-            unsent.extend(news.drain(..).map(|(delivery, _)| put_off(&delivery, until, now)));
-        }
-        let failed = unsent.iter().filter(|attempt| attempt.status == DeliveryStatus::Failed);
-        let failed: Vec<i64> = failed.map(|attempt| attempt.id).collect();
+        let Round { mut made, fresh, unsent } = self.sorted(due).await?;
+        let failed: Vec<i64> = unsent
+            .iter()
+            .filter(|(_, attempt)| attempt.status == DeliveryStatus::Failed)
+            .map(|(delivery, _)| delivery.id)
+            .collect();
         if !failed.is_empty() {
             tracing::warn!(recipient = ?name, deliveries = ?failed, "messages cannot be sent");
         }
-        if !unsent.is_empty() {
-            self.engine.record_post(Post { attempts: unsent, ..Post::default() }, Vec::new()).await?;
+        let new = pack(fresh, self.directory.limits.digest_above);
+        let bundles = new.iter().flat_map(Parcel::bundles).collect();
+        self.record(unsent, bundles).await?;
+        made.extend(new);
+        let mut result = Ok(());
+        for parcel in made {
+            let sent = self.send(carrier, &name, parcel).await;
+            result = result.and(sent);
         }
-        for bundle in self.bundles(news, updates).await? {
-            self.send(carrier, &name, bundle).await?;
-        }
-        Ok(())
+        result
     }
 
-    /// Whether a delivery still matters, and may be sent now.
-    fn fate(&self, delivery: &Delivery, case: &Case, now: Timestamp) -> Fate {
-        let Some(contact) = self.directory.contact(&delivery.recipient) else {
-            return Fate::Fail("the configuration no longer knows the recipient");
-        };
-        if !contact.addresses.contains_key(&delivery.channel) {
-            return Fate::Fail("the recipient no longer has an address on this channel");
-        }
-        match delivery.purpose {
-            // A message that is there is changed without a sound, whatever the hour.
-            Purpose::Settled => return Fate::Send,
-            Purpose::Told if now.since(delivery.created_at) > NEWS => return Fate::Skip("it is old news"),
-            Purpose::Told => {}
-            Purpose::Ask | Purpose::Again | Purpose::Escalated => match &case.state {
-                State::Pending { deadline, .. } if *deadline <= now => return Fate::Skip("it has expired"),
-                State::Pending { .. } if case.version != delivery.version => {
-                    return Fate::Skip("it has been edited since");
-                }
-                State::Pending { .. } => {}
-                State::Expired { .. } => return Fate::Skip("it has expired"),
-                _ => return Fate::Skip("it has been settled"),
-            },
-        }
-        let awake = contact.not_before(now, case.submission.verdict.risk);
-        if awake > now { Fate::Wait(awake) } else { Fate::Send }
-    }
-
-    /// Until when a recipient is to be left alone, if they were sent too much lately.
-    async fn too_much(&self, delivery: &Delivery, now: Timestamp) -> Result<Option<Timestamp>, EngineError> {
-        let limits = self.directory.limits;
-        let window = i64::try_from(limits.within.as_micros()).unwrap_or(i64::MAX);
-        let since = Timestamp::from_micros(now.as_micros().saturating_sub(window));
-        let told = self.engine.told(&delivery.channel, &delivery.recipient, since).await?;
-        // What gathers meanwhile goes in one message.
-        let share = limits.within / u32::try_from(limits.messages.max(1)).unwrap_or(u32::MAX);
-        Ok((told >= limits.messages).then(|| now.after(share.max(Duration::from_secs(1)))))
-    }
-
-    /// The messages to make of it: several at once become one, and each message that is there is changed by itself.
-    async fn bundles(
-        &self,
-        mut news: Vec<(Delivery, Arc<Case>)>,
-        updates: Vec<(Delivery, Arc<Case>)>,
-    ) -> Result<Vec<Bundle>, EngineError> {
-        use banksman_notify::Purpose as Shown;
-        let mut bundles = Vec::new();
-        if news.len() > self.directory.limits.digest_above {
-            while !news.is_empty() {
-                let parts = news.drain(..news.len().min(DIGEST)).collect();
-                bundles.push(Bundle { parts, purpose: Shown::Digest, earlier: None });
+    /// What is due, by what is to be done with it.
+    async fn sorted(&self, due: Vec<Delivery>) -> Result<Round, EngineError> {
+        let now = self.engine.now();
+        let mut round = Round::default();
+        let mut bundles: BTreeMap<i64, Vec<Delivery>> = BTreeMap::new();
+        let mut loose = Vec::new();
+        for delivery in due {
+            match delivery.bundle {
+                Some(first) => bundles.entry(first).or_default().push(delivery),
+                None => loose.push(delivery),
             }
         }
-        for (delivery, case) in news {
-            let purpose = match delivery.purpose {
-                Purpose::Ask | Purpose::Told => Shown::Ask,
-                Purpose::Again => Shown::Again,
-                Purpose::Escalated => Shown::Escalated,
-                Purpose::Settled => Shown::Settled,
-            };
-            bundles.push(Bundle { parts: vec![(delivery, case)], purpose, earlier: None });
+        for (first, taken) in bundles {
+            let mut open = self.engine.deliveries(of_bundle(first)).await?;
+            open.retain(|delivery| delivery.status.is_open());
+            match open.iter().find(|delivery| delivery.id == first).and_then(|first| first.next_at) {
+                // Whoever has the first has them all.
+                Some(_) if taken.iter().any(|delivery| delivery.id == first) => {
+                    round.made.extend(Parcel::of(open));
+                }
+                Some(due) if due > now => round.unsent.extend(all_put_off(taken, due, now)),
+                // Another node has it at this moment, and writes down what comes of it for all.
+                Some(_) => {}
+                None => loose.extend(taken),
+            }
         }
-        for (delivery, case) in updates {
-            let query =
-                DeliveryQuery { message: Some(delivery.round), limit: DIGEST, ..DeliveryQuery::default() };
-            let earlier = self.engine.deliveries(query).await?.into_iter().find_map(|sent| sent.provider_id);
-            bundles.push(Bundle { parts: vec![(delivery, case)], purpose: Shown::Settled, earlier });
+        for delivery in loose {
+            match self.fate(&delivery, now).await?.unsent(&delivery, now) {
+                None => round.fresh.push(delivery),
+                Some(attempt) => round.unsent.push((delivery, attempt)),
+            }
         }
-        Ok(bundles)
+        let mut all = round.made.iter().map(|parcel| &parcel.first).chain(&round.fresh);
+        if let Some(news) = all.find(|delivery| is_news(delivery))
+            && let Some(until) = self.too_much(news, now).await?
+        {
+            let (news, updates): (Vec<_>, Vec<_>) = round.fresh.into_iter().partition(is_news);
+            let (made, made_updates): (Vec<_>, Vec<_>) =
+                round.made.into_iter().partition(|parcel| is_news(&parcel.first));
+            (round.fresh, round.made) = (updates, made_updates);
+            let made = made.iter().flat_map(Parcel::parts).cloned();
+            round.unsent.extend(all_put_off(news.into_iter().chain(made), until, now));
+        }
+        Ok(round)
     }
 
     /// Sends one message, and writes down what came of it.
-    async fn send(&self, carrier: &dyn Channel, name: &str, bundle: Bundle) -> Result<(), EngineError> {
-        let Some((first, _)) = bundle.parts.first() else { return Ok(()) };
-        let (id, channel) = (first.id, first.channel.clone());
-        let Some(to) = self.directory.recipient(name, &channel) else { return Ok(()) };
+    async fn send(&self, carrier: &dyn Channel, name: &str, parcel: Parcel) -> Result<(), EngineError> {
+        // Looked at after it was written down that this is about to be sent: whoever decides from here on has it
+        // corrected, and what was decided before is seen here.
+        let now = self.engine.now();
+        let fates = self.fates(&parcel, now).await?;
+        let unsent: Vec<_> = parcel
+            .parts()
+            .zip(fates)
+            .filter_map(|(part, fate)| Some((part.clone(), fate.unsent(part, now)?)))
+            .collect();
+        let channel = &parcel.first.channel;
+        let Some(to) = self.directory.recipient(name, channel).filter(|_| unsent.is_empty()) else {
+            return self.record(unsent, Vec::new()).await;
+        };
+        let (cards, earlier) = self.content(&parcel).await?;
         let message = Message {
-            delivery: id,
-            attempt: first.attempt + 1,
-            purpose: bundle.purpose,
+            id: parcel.name(),
+            attempt: parcel.first.attempt.saturating_add(1),
+            purpose: parcel.purpose(self.directory.limits.digest_above),
             to,
-            cards: self.cards(&bundle, &channel).await?,
-            earlier: bundle.earlier.clone(),
+            cards,
+            earlier,
         };
         let answer = carrier.send(&message).await;
         let now = self.engine.now();
         if answer.is_ok() {
-            self.note_working(&channel, now);
+            self.note_working(channel, now);
         }
-        let attempts: Vec<Attempt> =
-            bundle.parts.iter().map(|(delivery, _)| self.concluded(delivery, id, &answer, now)).collect();
-        let events = bundle
-            .parts
-            .iter()
-            .zip(&attempts)
-            .filter_map(|((delivery, _), attempt)| event(delivery, attempt));
-        let events = events.collect();
-        self.engine.record_post(Post { attempts, ..Post::default() }, events).await
+        let tried = Try {
+            message: parcel.first.id,
+            answer: &answer,
+            retries: self.directory.limits.retries,
+            chance: chance(),
+            worked: self.last_worked(channel),
+            now,
+        };
+        let outcomes = parcel.parts().map(|part| (part.clone(), tried.outcome(part))).collect();
+        self.record(outcomes, Vec::new()).await
     }
 
-    async fn cards(&self, bundle: &Bundle, channel: &str) -> Result<Vec<Card>, EngineError> {
-        let card = |case: &Case| {
-            let showing =
-                Showing { console: &self.directory.console, may_decide: self.may_decide(channel, case) };
-            Card::of(case, showing)
-        };
-        let [(delivery, case)] = bundle.parts.as_slice() else {
-            return Ok(bundle.parts.iter().map(|(_, case)| card(case)).collect());
-        };
-        if delivery.purpose != Purpose::Settled {
-            return Ok(vec![card(case)]);
-        }
-        // A message about several shows all of them still, each as it stands now.
-        let query =
-            DeliveryQuery { message: Some(delivery.round), limit: DIGEST, ..DeliveryQuery::default() };
-        let mut together = self.engine.deliveries(query).await?;
-        together.reverse();
-        let mut cards = Vec::with_capacity(together.len());
-        for sent in together {
-            cards.push(card(&*self.engine.case(sent.action).await?));
-        }
-        Ok(cards)
-    }
-
-    /// What came of an attempt, for one of the deliveries that went together.
-    fn concluded(
+    /// Writes down what came of deliveries and what goes together from now on, with what the audit log says of it.
+    async fn record(
         &self,
-        delivery: &Delivery,
-        message: i64,
-        answer: &Result<Sent, SendError>,
-        now: Timestamp,
-    ) -> Attempt {
-        let base = Attempt {
-            id: delivery.id,
-            after: delivery.attempt,
-            attempt: delivery.attempt.saturating_add(1),
-            status: DeliveryStatus::Failed,
-            next_at: None,
-            message: None,
-            provider_id: None,
-            error: None,
-            at: now,
-        };
-        match answer {
-            Ok(Sent { provider_id, delivered }) => Attempt {
-                status: if *delivered { DeliveryStatus::Delivered } else { DeliveryStatus::Sent },
-                message: Some(message),
-                provider_id: provider_id.clone(),
-                ..base
-            },
-            Err(SendError::Never { why }) => Attempt { error: Some(why.clone()), ..base },
-            Err(SendError::Later { after, why }) => {
-                let retries = self.directory.limits.retries;
-                // Tries count while the channel works. While it takes nothing from anyone, its messages wait for it:
-                // what a provider's bad hour delays is sent when it is over, if it still matters.
-                let spent = base.attempt >= retries.tries
-                    && self.has_worked_since(&delivery.channel, delivery.created_at);
-                let pause = retries.pause(base.attempt, chance()).max(after.unwrap_or_default());
-                let error = Some(why.clone());
-                if spent {
-                    Attempt { error, ..base }
-                } else {
-                    Attempt {
-                        status: DeliveryStatus::Retrying,
-                        next_at: Some(now.after(pause)),
-                        error,
-                        ..base
-                    }
-                }
+        outcomes: Vec<(Delivery, Attempt)>,
+        bundles: Vec<(i64, i64)>,
+    ) -> Result<(), EngineError> {
+        if outcomes.is_empty() && bundles.is_empty() {
+            return Ok(());
+        }
+        let events = outcomes.iter().filter_map(|(delivery, attempt)| event(delivery, attempt)).collect();
+        let attempts = outcomes.into_iter().map(|(_, attempt)| attempt).collect();
+        self.engine.record_post(Post { attempts, bundles, ..Post::default() }, events).await
+    }
+
+    /// What a message shows, and what the provider calls the one that it changes.
+    async fn content(&self, parcel: &Parcel) -> Result<(Vec<Card>, Option<String>), EngineError> {
+        let mut shown: Vec<Delivery> = parcel.parts().cloned().collect();
+        let mut earlier = None;
+        if parcel.first.purpose == Purpose::Settled {
+            // A message about several shows all of them still, each as it stands now.
+            shown = self.engine.deliveries(of_message(parcel.first.round)).await?;
+            earlier = shown.iter().find_map(|sent| sent.provider_id.clone());
+            if shown.is_empty() {
+                shown = self.engine.deliveries(of_bundle(parcel.first.round)).await?;
+            }
+            shown.sort_by_key(|delivery| delivery.id);
+        }
+        let mut cards = Vec::with_capacity(shown.len());
+        for delivery in shown {
+            match self.engine.case(delivery.action).await {
+                Ok(case) => cards.push(self.card(&delivery, &case)),
+                Err(EngineError::NotFound) => {}
+                Err(error) => return Err(error),
             }
         }
+        Ok((cards, earlier))
     }
-}
 
-/// What is to become of a delivery.
-enum Fate {
-    Send,
-    Wait(Timestamp),
-    Skip(&'static str),
-    Fail(&'static str),
-}
-
-fn put_off(delivery: &Delivery, until: Timestamp, now: Timestamp) -> Attempt {
-    Attempt {
-        id: delivery.id,
-        after: delivery.attempt,
-        attempt: delivery.attempt,
-        status: delivery.status,
-        next_at: Some(until),
-        message: None,
-        provider_id: None,
-        error: delivery.error.clone(),
-        at: now,
+    fn card(&self, delivery: &Delivery, case: &Case) -> Card {
+        let may_decide = self.may_decide(&delivery.channel, case);
+        let card = Card::of(case, Showing { console: &self.directory.console, may_decide });
+        if delivery.version == case.version { card } else { card.outdated() }
     }
-}
-
-fn ended(delivery: &Delivery, status: DeliveryStatus, why: &str, now: Timestamp) -> Attempt {
-    Attempt { status, next_at: None, error: Some(why.to_owned()), ..put_off(delivery, now, now) }
-}
-
-/// What the audit log says of an attempt: that someone was told, or never will be. Tries in between are in the row.
-fn event(delivery: &Delivery, attempt: &Attempt) -> Option<Event> {
-    let fact = Fact::Notified {
-        about: delivery.action,
-        delivery: delivery.id,
-        purpose: delivery.purpose,
-        channel: delivery.channel.clone(),
-        recipient: delivery.recipient.clone(),
-        outcome: attempt.status,
-        error: attempt.error.clone(),
-    };
-    (!attempt.status.is_open()).then(|| Event::general(attempt.at, Actor::System, fact))
 }

@@ -2,7 +2,7 @@
 
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::ActionView;
-use banksman_core::{Case, Decision, Digest, Status, Timestamp};
+use banksman_core::{Case, Decision, Digest, Review, Status, Timestamp};
 use serde::Serialize;
 
 /// The version of the format.
@@ -65,6 +65,23 @@ struct EditedAction {
     args: CanonicalJson,
 }
 
+/// The decision that settled it. What expired or was withdrawn was settled by none, whoever had approved it by then.
+fn review_that_settled(case: &Case) -> Option<&Review> {
+    let settles = |decision: Decision| match case.status() {
+        Status::Denied => !decision.approves(),
+        Status::Authorised | Status::Executing | Status::Succeeded | Status::Failed | Status::Unknown => {
+            decision.approves()
+        }
+        Status::Expired
+        | Status::Cancelled
+        | Status::Revoked
+        | Status::Lapsed
+        | Status::Blocked
+        | Status::Pending => false,
+    };
+    case.reviews.iter().rev().find(|review| settles(review.decision))
+}
+
 /// The name of a job's calls.
 pub(crate) fn idempotency_key(job: i64) -> String {
     format!("job_{job}")
@@ -77,7 +94,7 @@ impl ResolutionCall {
         if case.status() == Status::Pending {
             return None;
         }
-        let last = case.reviews.last();
+        let last = review_that_settled(case);
         let words = |usual: &str| {
             let said = last.and_then(|review| review.message.clone().or_else(|| review.reason.clone()));
             said.unwrap_or_else(|| usual.to_owned())

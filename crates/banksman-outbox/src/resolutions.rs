@@ -6,15 +6,15 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use banksman_core::audit::Event;
-use banksman_core::{ActionId, Actor, Purpose, Timestamp};
+use banksman_core::audit::{ActionRef, Event};
+use banksman_core::{Actor, Purpose, Timestamp};
 use banksman_engine::EngineError;
 use banksman_store::{
     Delivery, DeliveryQuery, EventQuery, LogReading, NewDelivery, NewJob, Post, StoredEvent,
 };
 
 use crate::Outbox;
-use crate::plan::IDS_PER_EVENT;
+use crate::plan::{CORRECTIONS_FROM, IDS_PER_EVENT};
 
 /// Under which name the place in the log is kept.
 const READER: &str = "outbox";
@@ -44,16 +44,16 @@ impl Outbox {
         loop {
             grown.mark_unchanged();
             match self.read_once().await {
-                Ok(0) => {
-                    let _ = tokio::time::timeout(LOOK, grown.changed()).await;
-                    tokio::time::sleep(GATHER).await;
-                }
+                Ok(0) => drop(tokio::time::timeout(LOOK, grown.changed()).await),
+                // More than a page: go on at once.
+                Ok(AT_A_TIME..) => continue,
                 Ok(_) => {}
                 Err(error) => {
                     tracing::error!(%error, "what was resolved could not be read; trying again");
                     tokio::time::sleep(AFTER_FAILURE).await;
                 }
             }
+            tokio::time::sleep(GATHER).await;
         }
     }
 
@@ -100,13 +100,15 @@ impl Outbox {
             tracing::error!(seq = stored.seq, "an event cannot be read; nobody is told of it");
             return Ok(());
         };
-        // An approval of two, and an edit that is held again, leave it where it was.
-        let Some(about) = event.action.as_ref().filter(|about| about.status.is_resolved()) else {
-            return Ok(());
-        };
+        let Some(about) = event.action.as_ref() else { return Ok(()) };
         let place = i64::try_from(stored.seq).unwrap_or(i64::MAX);
         let now = self.engine.now();
-        post.deliveries.extend(self.corrections(about.id, place, now).await?);
+        let corrections = self.corrections(about, place, now).await?;
+        post.deliveries.extend(corrections);
+        // An approval of two, and an edit that is held again, leave it where it was.
+        if !about.status.is_resolved() {
+            return Ok(());
+        }
         // What the agent withdrew itself is no news to it.
         let by_agent = matches!(event.actor, Actor::Agent { .. });
         if self.errands.is_some()
@@ -118,37 +120,44 @@ impl Outbox {
         Ok(())
     }
 
-    /// A message for each one that is before someone's eyes and can be changed.
+    /// A message for each one that is before someone's eyes, or may be, and is no longer true.
     async fn corrections(
         &self,
-        action: ActionId,
+        about: &ActionRef,
         place: i64,
         now: Timestamp,
     ) -> Result<Vec<NewDelivery>, EngineError> {
+        let action = about.id;
         let query = DeliveryQuery { action: Some(action), limit: MOST, ..DeliveryQuery::default() };
         let mut sent = self.engine.deliveries(query).await?;
-        sent.retain(|delivery| self.is_correctable(delivery));
+        sent.retain(|delivery| self.is_correctable(delivery, about));
         sent.sort_by_key(|delivery| delivery.id);
         let correction = |(id, delivery): (i64, Delivery)| NewDelivery {
             id,
             action,
             version: delivery.version,
             purpose: Purpose::Settled,
-            round: delivery.message.unwrap_or(delivery.id),
+            round: delivery.message.or(delivery.bundle).unwrap_or(delivery.id),
             channel: delivery.channel,
             recipient: delivery.recipient,
             next_at: now,
             at: now,
         };
-        Ok((place.saturating_mul(IDS_PER_EVENT)..).zip(sent).map(correction).collect())
+        let first = place.saturating_mul(IDS_PER_EVENT).saturating_add(CORRECTIONS_FROM);
+        Ok((first..).zip(sent).map(correction).collect())
     }
 
-    fn is_correctable(&self, delivery: &Delivery) -> bool {
+    fn is_correctable(&self, delivery: &Delivery, about: &ActionRef) -> bool {
         let asks = match delivery.purpose {
             Purpose::Ask | Purpose::Again | Purpose::Escalated => true,
             Purpose::Told | Purpose::Settled => false,
         };
         let tells = self.channels.get(&delivery.channel).is_some_and(|channel| channel.tells_of_settlement());
-        asks && delivery.status.has_left() && tells
+        // Or is being sent at this moment, or was sent and nobody answered.
+        let may_be_seen = delivery.status.has_left() || delivery.bundle.is_some();
+        // Of what still waits, in another version, only buttons are taken away: nothing is closed because of it.
+        let untrue = about.status.is_resolved()
+            || (delivery.version < about.version && delivery.provider_id.is_some());
+        asks && tells && may_be_seen && untrue
     }
 }

@@ -7,13 +7,15 @@ use banksman_core::{ActionId, DeliveryStatus, JobStatus, Purpose, Timestamp};
 pub struct Post {
     /// New deliveries. One that is there already, by its id or by what it is about, stays as it is.
     pub deliveries: Vec<NewDelivery>,
+    /// Deliveries that go together from now on, each with the first of them. Written before the message is sent.
+    pub bundles: Vec<(i64, i64)>,
     /// What came of attempts. An attempt that another node has overtaken changes nothing.
     pub attempts: Vec<Attempt>,
     /// Failed deliveries that are to be tried again from the beginning, at this time.
     pub redeliveries: Vec<(i64, Timestamp)>,
     /// New jobs. An action that has one already gets no second.
     pub jobs: Vec<NewJob>,
-    /// What came of jobs. What another node has overtaken changes nothing.
+    /// What came of jobs. What another node has overtaken changes nothing, nor does a failure of what was dropped.
     pub runs: Vec<Run>,
     /// Jobs that are to be tried again from the beginning, at this time.
     pub reruns: Vec<(i64, Timestamp)>,
@@ -73,6 +75,11 @@ pub struct Delivery {
     pub created_at: Timestamp,
     /// When it last changed.
     pub updated_at: Timestamp,
+    /// The first delivery of the message that it goes with: from before that is sent, and for as long as it may have
+    /// been taken.
+    pub bundle: Option<i64>,
+    /// How many failed tries count against it.
+    pub strikes: u32,
 }
 
 /// What came of an attempt to send.
@@ -94,6 +101,10 @@ pub struct Attempt {
     pub provider_id: Option<String>,
     /// What went wrong.
     pub error: Option<String>,
+    /// The first delivery of the message that it goes with, if that was taken or may have been.
+    pub bundle: Option<i64>,
+    /// How many failed tries count against it now.
+    pub strikes: u32,
     /// When.
     pub at: Timestamp,
 }
@@ -177,6 +188,8 @@ pub struct DeliveryQuery {
     pub channel: Option<String>,
     /// That went with this message.
     pub message: Option<i64>,
+    /// That go with this delivery, or went.
+    pub bundle: Option<i64>,
     /// Only older than this one.
     pub before: Option<i64>,
     /// How many at the most.

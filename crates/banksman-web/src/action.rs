@@ -340,6 +340,14 @@ fn past(frame: &Frame<'_>, history: &History<'_>) -> Markup {
     }
 }
 
+fn tries(count: u32) -> String {
+    match count {
+        0 => "not tried yet".to_owned(),
+        1 => "1 try".to_owned(),
+        more => format!("{more} tries"),
+    }
+}
+
 /// Who was told of it, and whether it arrived.
 fn told(frame: &Frame<'_>, deliveries: &[DeliveryView]) -> Markup {
     html! {
@@ -352,6 +360,9 @@ fn told(frame: &Frame<'_>, deliveries: &[DeliveryView]) -> Markup {
                             (Foreign(&delivery.recipient)) " by " (Foreign(&delivery.channel))
                             " (" (delivery.purpose.as_str()) "): " strong { (delivery.status.as_str()) } " "
                             (ago(delivery.updated_at, frame.now))
+                            ", " (tries(delivery.attempt))
+                            @if let Some(next) = delivery.next_at { ", next try " (moment(next)) }
+                            @if let Some(id) = &delivery.provider_id { span.quiet { ", there called " (Foreign(id)) } }
                             @if let Some(why) = &delivery.error { ": " (Foreign(why)) }
                         }
                     }

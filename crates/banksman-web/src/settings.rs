@@ -97,6 +97,7 @@ pub fn settings(frame: &Frame<'_>) -> String {
         section.panel {
             h2 { "News" }
             p { "The number of waiting actions is always in the title of the page." }
+            p { "Who is reached on which channel, and when not, is in the server's channels.yaml. A change there counts from the next start of the server." }
             p.unscripted.quiet { "Notifications and single keys need scripts, which are off." }
             div.scripted-block {
                 p { "A notification tells how many actions wait, while you look at something else. It never shows what an agent wrote." }

@@ -1,5 +1,6 @@
 //! The record of what was refused.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -12,16 +13,17 @@ use banksman_store::Commit;
 use super::{Desk, Why};
 use crate::{Engine, EngineError};
 
-/// How many refusals of one channel are recorded one by one in a while; anyone can send forged requests.
+/// How many refusals of one kind, on one channel, are recorded one by one in a while; anyone can send forged requests.
 const RECORDED: u32 = 20;
 const WHILE: Duration = Duration::from_secs(60);
 
 /// Ids are the provider's words.
 const LONGEST_ID: usize = 128;
 
-/// How many refusals there is still room for.
+/// How many refusals there is still room for, of each kind: whoever floods us with forgeries does not keep what a
+/// stranger tried off the record. There are as many kinds as the program has names for.
 #[derive(Debug, Default)]
-pub(super) struct Allowance(Mutex<Used>);
+pub(super) struct Allowance(Mutex<BTreeMap<&'static str, Used>>);
 
 #[derive(Debug, Default)]
 struct Used {
@@ -31,9 +33,11 @@ struct Used {
 }
 
 impl Allowance {
-    /// Room for one more, with how many were left out before; `None` if there is none, and then this one is.
-    pub(super) fn take(&self, now: Timestamp) -> Option<u64> {
-        let mut used = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+    /// Room for one more, with how many of the kind were left out before; `None` if there is none, and then this one
+    /// is.
+    pub(super) fn take(&self, kind: &'static str, now: Timestamp) -> Option<u64> {
+        let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let used = kinds.entry(kind).or_default();
         // A clock that goes backwards begins another while too.
         if now < used.since || now.since(used.since) >= WHILE {
             (used.since, used.recorded) = (now, 0);
@@ -57,7 +61,7 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let now = self.clock.now();
         tracing::warn!(channel = %desk.channel, why = why.as_str(), "what came in by a channel was refused");
-        let Some(unrecorded) = desk.allowance.take(now) else { return Ok(()) };
+        let Some(unrecorded) = desk.allowance.take(why.as_str(), now) else { return Ok(()) };
         let id = |text: &str| brief(text, LONGEST_ID);
         let fact = Fact::InboundRefused {
             why: why.as_str().to_owned(),
@@ -83,12 +87,13 @@ mod tests {
     fn a_flood_is_counted_and_not_recorded_one_by_one() {
         let allowance = Allowance::default();
         let second = |count: i64| Timestamp::from_micros(count * 1_000_000);
-        let taken = (0..1000).filter(|_| allowance.take(second(100)).is_some()).count();
+        let taken = (0..1000).filter(|_| allowance.take("forged", second(100)).is_some()).count();
         assert_eq!(taken, 20);
-        assert_eq!(allowance.take(second(159)), None);
-        assert_eq!(allowance.take(second(160)), Some(981));
-        assert_eq!(allowance.take(second(161)), Some(0));
+        assert_eq!(allowance.take("forged", second(159)), None);
+        assert_eq!(allowance.take("stranger", second(159)), Some(0), "which is another matter");
+        assert_eq!(allowance.take("forged", second(160)), Some(981));
+        assert_eq!(allowance.take("forged", second(161)), Some(0));
         // The clock went back.
-        assert_eq!(allowance.take(second(3)), Some(0));
+        assert_eq!(allowance.take("forged", second(3)), Some(0));
     }
 }

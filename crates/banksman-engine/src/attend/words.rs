@@ -43,10 +43,10 @@ pub(super) fn in_the_console(card: &Card) -> Reply {
 /// What came of a decision.
 pub(super) fn decided(card: &Card, decision: Decision) -> Reply {
     let said = match (&card.standing, decision) {
-        (Standing::Waiting, Decision::Modify) => {
+        (Standing::Waiting | Standing::Changed, Decision::Modify) => {
             "Your edit is on the table, and waits for others.".to_owned()
         }
-        (Standing::Waiting, Decision::Approve | Decision::Deny | Decision::Respond) => {
+        (Standing::Waiting | Standing::Changed, Decision::Approve | Decision::Deny | Decision::Respond) => {
             format!("Your approval counts: {} of {}.", card.approvals, card.needed)
         }
         (Standing::Settled { status: Status::Denied, .. }, _) => "Denied. It will not run.".to_owned(),

@@ -25,7 +25,11 @@ pub(crate) async fn post(
         hook.ok_or_else(|| ProblemError::new(Code::NotFound, "nobody answers on a channel of that name"))?;
     match hook.conversation.hear(&headers, &body.0, app.engine.now()) {
         Ok(heard) => {
-            tokio::spawn(async move { attend(&app, &hook, heard).await });
+            let under_way = app.attending.begin();
+            tokio::spawn(async move {
+                attend(&app, &hook, heard).await;
+                drop(under_way);
+            });
             Ok(StatusCode::OK.into_response())
         }
         Err(unheard) => {

@@ -104,6 +104,7 @@ pub(crate) struct Server {
     pub(crate) app: App,
     clock: Arc<TestClock>,
     stop: watch::Sender<bool>,
+    serving: std::sync::Mutex<Option<tokio::task::JoinHandle<()>>>,
     _folder: TempDir,
 }
 
@@ -134,7 +135,8 @@ impl Server {
         let config = AppConfig::at(public.unwrap_or_else(|| PublicAddress::local(address)));
         let hosts = Hosts::of(address, &[config.address.host().to_owned()]);
         let app = App::new(Arc::clone(&engine), hosts, stopping.clone(), config);
-        tokio::spawn(banksman_http::serve(listener, app.clone(), stopping));
+        let serving = tokio::spawn(banksman_http::serve(listener, app.clone(), stopping));
+        let serving = std::sync::Mutex::new(Some(serving));
 
         let issue = |kind, name, owner: Option<&str>, roles: &[&str]| {
             let new = NewToken {
@@ -153,7 +155,7 @@ impl Server {
         let ben = issue(Reviewer, "ben", None, &["finance"]).await;
         let olga = issue(Reviewer, "olga", None, &[]).await;
         let ada = issue(Admin, "ada", None, &[]).await;
-        Self { address, engine, riley, sam, ann, ben, olga, ada, app, clock, stop, _folder: folder }
+        Self { address, engine, riley, sam, ann, ben, olga, ada, app, clock, stop, serving, _folder: folder }
     }
 
     /// Another credential.
@@ -265,6 +267,13 @@ impl Server {
     /// Tells the server to end.
     pub(crate) fn stop(&self) {
         let _ = self.stop.send(true);
+    }
+
+    /// Tells it to end, and waits until it has.
+    pub(crate) async fn end(&self) {
+        self.stop();
+        let serving = self.serving.lock().unwrap().take();
+        serving.expect("it ends once").await.unwrap();
     }
 }
 

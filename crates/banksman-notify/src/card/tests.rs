@@ -30,6 +30,21 @@ fn whoever_sees_only_a_part_is_offered_no_decision() {
     }
     let card = Card::of(&Held::new("run", r#"{"command":"ls"}"#).case(), SHOWING);
     assert!(card.offers_decision());
+    // Two tools that begin and end alike look the same once the middle is cut.
+    for (length, whole) in [(80, true), (81, false)] {
+        let tool = format!("{}_read_only", "x".repeat(length - 10));
+        let card = Card::of(&Held::new(&tool, "{}").case(), SHOWING);
+        assert_eq!((card.tool_whole, card.offers_decision()), (whole, whole), "{tool}");
+    }
+}
+
+#[test]
+fn a_message_about_an_earlier_version_offers_nothing() {
+    let card = Card::of(&Held::new("refund", r#"{"amount":1}"#).case(), SHOWING).outdated();
+    assert!(!card.offers_decision() && card.expires.is_none());
+    assert_eq!(card.standing.to_string(), "edited since this was sent");
+    let decided = Held::new("refund", "{}").decided("ann", banksman_core::Decision::Deny);
+    assert_eq!(Card::of(&decided, SHOWING).outdated().standing.to_string(), "denied by ann");
 }
 
 #[test]

@@ -18,7 +18,7 @@ const FOOTER: &str =
 /// The subject: one line, whatever agents call their tools.
 pub(super) fn subject(message: &Message) -> String {
     let about = match message.cards.first() {
-        Some(card) if message.purpose != Purpose::Digest => format!(": {} ({} risk)", card.tool, card.risk),
+        Some(card) if !message.is_list() => format!(": {} ({} risk)", card.tool, card.risk),
         Some(_) | None => String::new(),
     };
     let subject: String = format!("{}{about}", headline(message)).chars().take(SUBJECT).collect();
@@ -30,7 +30,7 @@ pub(super) fn plain(message: &Message) -> String {
     let mut out = format!("{}\n\n", headline(message));
     match (message.purpose, message.cards.as_slice()) {
         (Purpose::Test, _) | (_, []) => {}
-        (Purpose::Digest, cards) => {
+        (_, cards) if message.is_list() => {
             for card in cards.iter().take(LISTED) {
                 let _ = writeln!(out, "- {}\n  {}", one_line(card), card.link);
             }
@@ -38,9 +38,7 @@ pub(super) fn plain(message: &Message) -> String {
                 let _ = writeln!(out, "- and {more} more");
             }
         }
-        (Purpose::Ask | Purpose::Again | Purpose::Escalated | Purpose::Settled, [card, ..]) => {
-            whole(&mut out, message, card);
-        }
+        (_, [card, ..]) => whole(&mut out, message, card),
     }
     let _ = write!(out, "\n-- \n{FOOTER}\n");
     out
@@ -74,10 +72,8 @@ fn more(cards: &[Card]) -> Option<usize> {
 pub(super) fn html(message: &Message) -> String {
     let inside = match (message.purpose, message.cards.as_slice()) {
         (Purpose::Test, _) | (_, []) => Markup::default(),
-        (Purpose::Digest, cards) => list(cards),
-        (Purpose::Ask | Purpose::Again | Purpose::Escalated | Purpose::Settled, [card, ..]) => {
-            page(message, card)
-        }
+        (_, cards) if message.is_list() => list(cards),
+        (_, [card, ..]) => page(message, card),
     };
     let markup = markup! {
         (DOCTYPE)

@@ -104,7 +104,7 @@ impl Email {
         let to: Mailbox = message.to.address.parse().map_err(|_| "the address is none".to_owned())?;
         let about = message.cards.first().map(|card| card.action.to_string()).unwrap_or_default();
         // The same for every attempt, so that mail servers and readers can tell a repetition.
-        let id = format!("<banksman.{}.{about}@{}>", message.delivery, self.from.email.domain());
+        let id = format!("<banksman.{}.{about}@{}>", message.id, self.from.email.domain());
         let mut builder = lettre::Message::builder()
             .from(self.from.clone())
             .to(to)

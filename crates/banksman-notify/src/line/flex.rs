@@ -25,7 +25,8 @@ pub(super) fn message(message: &Message) -> Value {
 
 fn alt_text(message: &Message) -> String {
     match (message.purpose, message.cards.as_slice()) {
-        (Purpose::Digest | Purpose::Test, _) | (_, []) => headline(message),
+        (Purpose::Test, _) | (_, []) => headline(message),
+        _ if message.is_list() => headline(message),
         (_, [card, ..]) => format!("{}: {} ({} risk)", headline(message), card.tool, card.risk),
     }
 }
@@ -33,8 +34,8 @@ fn alt_text(message: &Message) -> String {
 fn bubble(message: &Message) -> Value {
     match (message.purpose, message.cards.as_slice()) {
         (Purpose::Test, _) | (_, []) => frame(headline(message), Risk::None, &[], &[]),
-        (Purpose::Digest, cards) => digest(message, cards),
-        (Purpose::Ask | Purpose::Again | Purpose::Escalated | Purpose::Settled, [card, ..]) => {
+        (_, cards) if message.is_list() => digest(message, cards),
+        (_, [card, ..]) => {
             let whole = frame(headline(message), card.risk, &body(card), &buttons(card));
             if whole.to_string().len() <= BUBBLE {
                 return whole;

@@ -46,6 +46,8 @@ struct Event {
 
 #[derive(Deserialize)]
 struct Source {
+    #[serde(default, rename = "type")]
+    kind: String,
     #[serde(rename = "userId")]
     user: Option<String>,
 }
@@ -82,7 +84,8 @@ fn inbound(event: Event, now: Timestamp) -> Result<Option<Inbound>, Unheard> {
             Some(wish) => wish,
             None => return Err(Unheard::Unreadable("it is about a button that is none of ours")),
         },
-        ("follow" | "message", _) => Wish::WhoAmI,
+        // People in a group speak with each other: nobody there wants to hear from us.
+        ("follow" | "message", _) if is_one_to_one(&event) => Wish::WhoAmI,
         _ => return Ok(None),
     };
     if event.id.is_empty() {
@@ -99,6 +102,10 @@ fn inbound(event: Event, now: Timestamp) -> Result<Option<Inbound>, Unheard> {
         wish,
         answer: Answer { to: event.reply_token, dialogue: None },
     }))
+}
+
+fn is_one_to_one(event: &Event) -> bool {
+    event.source.as_ref().is_some_and(|source| source.kind == "user")
 }
 
 /// What a button says when it is pressed. LINE takes at most 300 characters.

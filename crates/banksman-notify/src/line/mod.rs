@@ -90,11 +90,11 @@ impl Conversation for Line {
     }
 }
 
-/// The same for every attempt of one delivery, as a UUID: LINE carries out one request with it and no second.
+/// The same for every attempt of one message, as a UUID: LINE carries out one request with it and no second.
 fn retry_key(message: &Message) -> String {
     let about = message.cards.first().map(|card| card.action.to_string()).unwrap_or_default();
     let purpose: Purpose = message.purpose;
-    let name = format!("banksman line {} {about} {}", message.delivery, purpose.as_str());
+    let name = format!("banksman line {} {about} {}", message.id, purpose.as_str());
     let mut bytes = *Digest::of(name.as_bytes()).as_bytes();
     // Version 8, for keys of one's own making, and the variant of RFC 9562.
     if let Some(byte) = bytes.get_mut(6) {
@@ -114,19 +114,19 @@ mod tests {
     use crate::Recipient;
 
     #[test]
-    fn attempts_of_one_delivery_share_their_key_and_no_other() {
-        let message = |delivery, attempt, purpose| Message {
-            delivery,
+    fn attempts_of_one_message_share_their_key_and_no_other() {
+        let message = |id: &str, attempt, purpose| Message {
+            id: id.into(),
             attempt,
             purpose,
             to: Recipient { person: None, address: "U1".into() },
             cards: Vec::new(),
             earlier: None,
         };
-        let first = retry_key(&message(7, 1, Purpose::Ask));
-        assert_eq!(first, retry_key(&message(7, 2, Purpose::Ask)));
-        assert_ne!(first, retry_key(&message(8, 1, Purpose::Ask)));
-        assert_ne!(first, retry_key(&message(7, 1, Purpose::Again)));
+        let first = retry_key(&message("7", 1, Purpose::Ask));
+        assert_eq!(first, retry_key(&message("7", 2, Purpose::Ask)));
+        assert_ne!(first, retry_key(&message("8", 1, Purpose::Ask)));
+        assert_ne!(first, retry_key(&message("7", 1, Purpose::Again)));
         let shape: Vec<usize> = first.split('-').map(str::len).collect();
         assert_eq!(shape, [8, 4, 4, 4, 12]);
     }

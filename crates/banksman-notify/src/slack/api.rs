@@ -12,7 +12,7 @@ use serde_json::Value;
 use url::Url;
 
 use crate::card::shown;
-use crate::http_answer::{failed, settled};
+use crate::http_answer::{failed, put_off, settled};
 use crate::{Secret, SendError};
 
 const WITHIN: Duration = Duration::from_secs(10);
@@ -31,6 +31,9 @@ const PASSING: &[&str] = &[
     "team_added_to_org",
     "accesslimited",
 ];
+
+/// Those of them that say that there were too many calls.
+const LIMITING: &[&str] = &["ratelimited", "rate_limited"];
 
 /// Where answers to what people press go, besides the API's own host.
 const ANSWERS: &str = "hooks.slack.com";
@@ -101,7 +104,7 @@ impl Api {
 fn refused(error: &str, answer: &Answer) -> SendError {
     let why = format!("Slack refused: {}", shown(error, 80));
     if PASSING.contains(&error) {
-        SendError::Later { after: answer.retry_after(), why }
+        put_off(answer, LIMITING.contains(&error), why)
     } else {
         SendError::never(why)
     }

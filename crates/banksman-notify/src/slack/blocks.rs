@@ -21,7 +21,8 @@ pub(super) const REVIEW: &str = "review";
 /// What notifications say.
 pub(super) fn summary(message: &Message) -> String {
     match (message.purpose, message.cards.as_slice()) {
-        (Purpose::Digest | Purpose::Test, _) | (_, []) => headline(message),
+        (Purpose::Test, _) | (_, []) => headline(message),
+        _ if message.is_list() => headline(message),
         (_, [card, ..]) => {
             format!("{}: {} ({} risk), asked by {}", headline(message), card.tool, card.risk, card.agent)
         }
@@ -38,10 +39,8 @@ pub(super) fn of(message: &Message) -> Vec<Value> {
     let mut blocks = vec![json!({ "type": "header", "text": plain(&headline(message), HEADER) })];
     match (message.purpose, message.cards.as_slice()) {
         (Purpose::Test, _) | (_, []) => {}
-        (Purpose::Digest, cards) => list(&mut blocks, cards),
-        (Purpose::Ask | Purpose::Again | Purpose::Escalated | Purpose::Settled, [card, ..]) => {
-            whole(&mut blocks, card);
-        }
+        (_, cards) if message.is_list() => list(&mut blocks, cards),
+        (_, [card, ..]) => whole(&mut blocks, card),
     }
     blocks
 }

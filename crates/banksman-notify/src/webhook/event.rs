@@ -36,6 +36,7 @@ struct ActionData<'a> {
     digest: String,
     url: &'a str,
     tool: &'a str,
+    tool_whole: bool,
     agent: &'a str,
     arguments: Vec<ArgumentData<'a>>,
     arguments_left_out: usize,
@@ -97,6 +98,7 @@ fn action(card: &Card) -> ActionData<'_> {
         digest: card.digest.to_string(),
         url: &card.link,
         tool: &card.tool,
+        tool_whole: card.tool_whole,
         agent: &card.agent,
         arguments: card
             .arguments
@@ -118,7 +120,7 @@ fn action(card: &Card) -> ActionData<'_> {
         approvals_needed: card.needed,
         expires_at: card.expires,
         standing: match &card.standing {
-            Standing::Waiting => StandingData { status: "pending", by: None, at: None },
+            Standing::Waiting | Standing::Changed => StandingData { status: "pending", by: None, at: None },
             Standing::Settled { status, by, at, .. } => {
                 StandingData { status: status.as_str(), by: Some(by), at: Some(*at) }
             }

@@ -50,7 +50,7 @@ impl Channel for Webhook {
 
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {
         // The same for every attempt: that is how the receiver knows a repetition.
-        let id = format!("msg_{}", message.delivery);
+        let id = format!("msg_{}", message.id);
         let event = event::of(message, &id, &self.settings.source);
         let body = serde_json::to_vec(&event)
             .map_err(|error| SendError::never(format!("the event cannot be written: {error}")))?;

@@ -112,7 +112,7 @@ async fn every_attempt_of_one_delivery_has_the_same_id() {
     let email = Email::new(settings(&server, MailSecurity::StartTls)).unwrap();
     let first = email.send(&ask("ann@example.org")).await.unwrap();
     let again = email.send(&Message { attempt: 2, ..ask("ann@example.org") }).await.unwrap();
-    let other = email.send(&Message { delivery: 43, ..ask("ann@example.org") }).await.unwrap();
+    let other = email.send(&Message { id: "43".into(), ..ask("ann@example.org") }).await.unwrap();
     assert_eq!(first.provider_id, again.provider_id);
     assert_ne!(first.provider_id, other.provider_id);
 }

@@ -60,7 +60,7 @@ pub(crate) fn approved() -> Card {
 
 pub(crate) fn message(purpose: Purpose, to: &str, cards: Vec<Card>) -> Message {
     let to = Recipient { person: Some("ann".into()), address: to.into() };
-    Message { delivery: 42, attempt: 1, purpose, to, cards, earlier: None }
+    Message { id: "42".into(), attempt: 1, purpose, to, cards, earlier: None }
 }
 
 pub(crate) fn ask(to: &str) -> Message {

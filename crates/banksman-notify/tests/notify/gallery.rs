@@ -5,7 +5,7 @@ use banksman_notify::{Card, Channel as _, Purpose};
 use serde_json::Value;
 
 use crate::email::parts_of;
-use crate::fixture::{SHOWING, case, hostile_texts, local, message};
+use crate::fixture::{SHOWING, approved, case, hostile_texts, local, message};
 use crate::line::line;
 use crate::slack::{slack, well};
 use crate::webhook::webhook;
@@ -30,7 +30,15 @@ pub(crate) fn hostile_cards() -> Vec<(String, Card)> {
 }
 
 fn purposes(card: &Card) -> Vec<(Purpose, Vec<Card>)> {
-    vec![(Purpose::Ask, vec![card.clone()]), (Purpose::Digest, vec![card.clone(); 60])]
+    let settled = Card { standing: approved().standing, ..card.clone() };
+    let mut some = vec![card.clone(); 20];
+    some.push(settled.clone());
+    vec![
+        (Purpose::Ask, vec![card.clone()]),
+        (Purpose::Digest, vec![card.clone(); 60]),
+        (Purpose::Settled, vec![settled]),
+        (Purpose::Settled, some),
+    ]
 }
 
 /// Every object in a value, with what it is called by.

@@ -191,6 +191,22 @@ async fn a_redelivered_event_has_the_id_of_the_first() {
 }
 
 #[tokio::test]
+async fn what_people_say_in_groups_is_none_of_our_business() {
+    let service = Service::start(|_, _| Conduct::answer(200, "{}")).unwrap();
+    let line = line(&service);
+    for source in [
+        json!({ "type": "group", "groupId": "C1", "userId": "U4af4980629" }),
+        json!({ "type": "room", "roomId": "R1", "userId": "U4af4980629" }),
+        json!({ "userId": "U4af4980629" }),
+    ] {
+        let mut message = postback("");
+        message["type"] = json!("message");
+        message["source"] = source;
+        assert_eq!(hear(&line, &[message]), Ok(Vec::new()));
+    }
+}
+
+#[tokio::test]
 async fn whoever_writes_or_adds_the_account_is_told_their_id_and_answered_by_the_reply_token() {
     let service = Service::start(|_, _| Conduct::answer(200, "{}")).unwrap();
     let line = line(&service);

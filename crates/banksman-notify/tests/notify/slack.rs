@@ -70,6 +70,36 @@ async fn what_was_sent_is_changed_once_it_is_decided_and_offers_nothing_any_more
 }
 
 #[tokio::test]
+async fn a_digest_of_which_some_are_decided_stays_a_digest_without_buttons() {
+    let service = Service::start(|heard, _| well(heard)).unwrap();
+    let earlier = Some("D024BE91L:1503435956.000247".to_owned());
+    for (cards, headline) in [
+        (vec![card(), approved(), card()], "2 of 3 actions still wait for a decision"),
+        (vec![card(), approved()], "1 of 2 actions still waits for a decision"),
+        (vec![approved(), approved()], "None of 2 actions waits any more"),
+    ] {
+        let count = cards.len();
+        let settled = Message { earlier: earlier.clone(), ..message(Purpose::Settled, "U123", cards) };
+        slack(&service).send(&settled).await.unwrap();
+        let body = said(service.heard().last().unwrap());
+        assert_eq!(body["blocks"][0]["text"]["text"], headline);
+        assert_eq!(body["text"], headline);
+        let text = body.to_string();
+        assert!(!text.contains("decide:") && !text.contains("explain:"), "{text}");
+        assert_eq!(text.matches("asked by riley").count(), count, "one line each: {text}");
+    }
+}
+
+#[tokio::test]
+async fn whoever_may_have_a_message_that_nobody_knows_of_is_told_what_became_of_it() {
+    let service = Service::start(|heard, _| well(heard)).unwrap();
+    slack(&service).send(&message(Purpose::Settled, "U123", vec![approved()])).await.unwrap();
+    let heard = service.heard();
+    let [heard] = heard.as_slice() else { panic!("{heard:?}") };
+    assert_eq!((heard.path.as_str(), &said(heard)["channel"]), ("/api/chat.postMessage", &json!("U123")));
+}
+
+#[tokio::test]
 async fn what_slack_refuses_for_good_is_not_tried_again_and_what_passes_is() {
     for (error, passes) in [
         ("channel_not_found", false),

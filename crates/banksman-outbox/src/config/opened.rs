@@ -137,7 +137,7 @@ impl Config {
                     contact.addresses.get(&name).map(|address| (address.clone(), person.clone()))
                 });
                 let people: HashMap<String, String> = theirs.collect();
-                let most = directory.channels.get(&name).map(|rules| rules.decide_up_to);
+                let most = directory.channels.get(&name).and_then(|rules| rules.decide_up_to);
                 let desk = Arc::new(Desk::new(name.clone(), people, most, directory.console.clone()));
                 conversations.insert(name, OpenChannel { conversation, desk });
             }

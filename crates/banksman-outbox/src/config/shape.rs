@@ -45,7 +45,7 @@ pub(super) struct ChannelFile {
     pub(super) email: Option<EmailFile>,
     #[serde(default)]
     pub(super) webhook: Option<WebhookFile>,
-    /// What is riskier is decided in the console.
+    /// What is riskier is decided in the console; with `none`, everything is.
     #[serde(default)]
     pub(super) decide_up_to: Option<Risk>,
 }

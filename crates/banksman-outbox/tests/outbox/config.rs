@@ -52,6 +52,24 @@ resume: {{allow: ['https://agents.example/resume/'], key: {{file: {path}}}}}
     assert!(!format!("{config:?}").contains("MfKQ9r8G"), "{config:?}");
 }
 
+#[tokio::test]
+async fn on_a_channel_that_only_tells_nothing_is_decided_not_even_what_has_no_risk() {
+    let (_folder, path) = secret(KEY);
+    let hook = format!("webhook: {{url: 'https://t.example/', key: {{file: {path}}}}}");
+    let text = format!(
+        "version: 1\nchannels:\n  none: {{{hook}, decide_up_to: none}}\n  low: {{{hook}, decide_up_to: low}}\n  all: {{{hook}}}"
+    );
+    let config = Config::parse("channels.yaml", &text, "http://127.0.0.1:7447").unwrap();
+    let world = crate::world::World::new().await;
+    let opened = config.open(std::sync::Arc::clone(&world.engine)).unwrap();
+    for (tool, channels) in [("note", vec!["all", "low"]), ("wire", vec!["all"])] {
+        let case = world.hold(tool, 1).await;
+        let offering: Vec<_> =
+            ["all", "low", "none"].into_iter().filter(|name| opened.outbox.may_decide(name, &case)).collect();
+        assert_eq!(offering, channels, "{tool}");
+    }
+}
+
 #[test]
 fn what_is_wrong_is_said_with_its_place() {
     let (_folder, path) = secret(KEY);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use banksman_core::{Decision, DeliveryStatus, Purpose, Risk};
-use banksman_notify::{Purpose as Shown, SendError};
+use banksman_notify::{Purpose as Shown, SendError, Trouble};
 
 use crate::world::{HOUR, MINUTE, World, directory, later};
 
@@ -138,7 +138,11 @@ async fn what_never_works_is_not_tried_again() {
 #[tokio::test]
 async fn a_provider_that_wants_to_be_left_alone_is() {
     let world = World::new().await;
-    let busy = SendError::Later { after: Some(Duration::from_secs(7200)), why: "slow down".into() };
+    let busy = SendError::Later {
+        trouble: Trouble::Busy,
+        after: Some(Duration::from_secs(7200)),
+        why: "slow down".into(),
+    };
     world.push.fail_next("+ann", [busy]);
     let case = world.hold("payout", 1).await;
     world.work().await;
@@ -209,17 +213,17 @@ async fn a_restart_between_sending_and_writing_it_down_repeats_it_under_the_same
     let mut world = World::new().await;
     let case = world.hold("payout", 1).await;
     world.work().await;
-    let number = world.chat.sent.lock().unwrap()[0].delivery;
+    let number = world.chat.sent.lock().unwrap()[0].id.clone();
     world.restart();
     world.work().await;
     assert_eq!(world.chat.sent.lock().unwrap().len(), 1, "it was written down");
-    assert_eq!(world.deliveries(case.id).await[0].id, number);
+    assert_eq!(world.deliveries(case.id).await[0].id.to_string(), number);
 }
 
 #[tokio::test]
 async fn what_is_too_grave_for_a_channel_is_shown_there_and_decided_elsewhere() {
     let mut directory = directory();
-    directory.channels.get_mut("chat").unwrap().decide_up_to = Risk::High;
+    directory.channels.get_mut("chat").unwrap().decide_up_to = Some(Risk::High);
     let world = World::with(directory, "").await;
     world.hold("wire", 1).await;
     world.hold("refund", 2).await;

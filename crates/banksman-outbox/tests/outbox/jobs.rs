@@ -64,6 +64,29 @@ async fn what_nobody_decided_in_time_is_told_as_what_it_is() {
 }
 
 #[tokio::test]
+async fn one_approval_of_two_is_not_what_ended_it() {
+    let body = BODY.replace("refund", "pair");
+    for withdrawn in [false, true] {
+        let world = World::new().await;
+        world.allow("https://agents.example/resume/");
+        let case = world.propose(&body).await;
+        world.decide(&case, Decision::Approve).await;
+        if withdrawn {
+            world.engine.cancel(&world.bea, case.id, None).await.unwrap();
+        }
+        world.pass(5 * HOUR);
+        world.work().await;
+        let [(_, _, body)] = world.calls().try_into().unwrap();
+        let status = if withdrawn { "cancelled" } else { "expired" };
+        assert_eq!(body["action"]["status"], status);
+        for member in ["decision", "by", "reason", "message"] {
+            assert_eq!(body.get(member), None, "{body}");
+        }
+        assert_eq!(body["resume"]["decisions"][0]["type"], "reject");
+    }
+}
+
+#[tokio::test]
 async fn it_is_called_again_under_the_same_name_until_it_takes_it() {
     let world = World::new().await;
     let case = world.held_to_resume().await;

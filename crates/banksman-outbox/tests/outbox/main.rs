@@ -7,5 +7,6 @@ mod deliver;
 mod jobs;
 mod outage;
 mod plan;
+mod repeat;
 mod settle;
 mod world;

@@ -1,7 +1,11 @@
 //! After a decision anywhere, the messages that are out say so.
 
-use banksman_core::{Decision, Purpose};
-use banksman_notify::{Purpose as Shown, Standing};
+use std::sync::Arc;
+
+use banksman_core::json::CanonicalJson;
+use banksman_core::wire::DecisionRequest;
+use banksman_core::{Decision, DeliveryStatus, Purpose};
+use banksman_notify::{Purpose as Shown, SendError, Standing};
 
 use crate::world::{HOUR, MINUTE, World};
 
@@ -77,4 +81,96 @@ async fn two_nodes_that_read_the_same_correct_it_once() {
     second.unwrap();
     let rows = world.deliveries(case.id).await;
     assert_eq!(rows.iter().filter(|row| row.purpose == Purpose::Settled).count(), 1, "{rows:?}");
+}
+
+#[tokio::test]
+async fn what_is_decided_while_it_is_being_sent_is_corrected_once_it_is_there() {
+    let world = World::new().await;
+    let case = world.hold("payout", 1).await;
+    world.engine.dispatch_once(&*world.outbox).await.unwrap();
+    let on_the_way = world.chat.way.lock().await;
+    let outbox = Arc::clone(&world.outbox);
+    let carrying = tokio::spawn(async move { outbox.carry_once("chat").await });
+    while world.chat.tried() == 0 {
+        tokio::task::yield_now().await;
+    }
+    world.decide(&case, Decision::Deny).await;
+    while world.outbox.read_once().await.unwrap() > 0 {}
+    drop(on_the_way);
+    carrying.await.unwrap().unwrap();
+    for _ in 0..3 {
+        world.work().await;
+        world.pass(MINUTE);
+    }
+    let sent: Vec<_> =
+        world.chat.sent.lock().unwrap().iter().map(|sent| (sent.purpose, sent.earlier.clone())).collect();
+    let [(Shown::Ask, None), (Shown::Settled, Some(_))] = sent.as_slice() else { panic!("{sent:?}") };
+}
+
+#[tokio::test]
+async fn what_nobody_answered_for_is_corrected_and_what_was_refused_is_not() {
+    for (error, corrected) in [(SendError::unsure("took too long"), 1), (SendError::later("answered 503"), 0)]
+    {
+        let world = World::new().await;
+        world.chat.fail_next("@ann", [error]);
+        let case = world.hold("payout", 1).await;
+        world.work().await;
+        world.decide(&case, Decision::Deny).await;
+        for _ in 0..3 {
+            world.work().await;
+            world.pass(MINUTE);
+        }
+        assert_eq!(world.chat.take(), vec![("@ann".into(), Shown::Settled, 1); corrected]);
+        let rows = world.deliveries(case.id).await;
+        let asked = rows.iter().find(|row| row.channel == "chat" && row.purpose == Purpose::Ask).unwrap();
+        assert_eq!(asked.status, DeliveryStatus::Skipped, "{rows:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_card_of_what_was_edited_since_offers_nothing_any_more() {
+    let world = World::new().await;
+    let case = world.hold("pair", 1).await;
+    world.work().await;
+    world.chat.take();
+    let request = DecisionRequest {
+        decision: Decision::Modify,
+        version: case.version,
+        digest: case.submission.digest,
+        reason: Some("less".into()),
+        args: Some(CanonicalJson::parse(br#"{"number":2}"#).unwrap()),
+        message: None,
+        remember: None,
+    };
+    let edited = world.engine.decide(&world.ann, case.id, request).await.unwrap();
+    assert_eq!((edited.status().as_str(), edited.version), ("pending", 2));
+    world.work().await;
+    let sent = std::mem::take(&mut *world.chat.sent.lock().unwrap());
+    let old: Vec<_> = sent.iter().filter(|sent| sent.purpose == Shown::Settled).collect();
+    assert_eq!(old.len(), 2, "Ann's and Bea's: {sent:?}");
+    for old in old {
+        assert_eq!(old.cards[0].standing, Standing::Changed);
+        assert!(!old.cards[0].offers_decision() && old.earlier.is_some());
+    }
+}
+
+#[tokio::test]
+async fn several_that_are_settled_at_once_change_their_message_once() {
+    let world = World::new().await;
+    let mut cases = Vec::new();
+    for number in 0..5 {
+        cases.push(world.hold("payout", number).await);
+    }
+    world.work().await;
+    world.chat.take();
+    for case in &cases {
+        world.decide(case, Decision::Deny).await;
+    }
+    world.work().await;
+    assert_eq!(world.chat.take(), [("@ann".into(), Shown::Settled, 5)]);
+    for case in cases {
+        let rows = world.deliveries(case.id).await;
+        let settled = rows.iter().find(|row| row.purpose == Purpose::Settled).unwrap();
+        assert_eq!(settled.status, DeliveryStatus::Sent);
+    }
 }

@@ -25,6 +25,8 @@ tools:
   mail:    {risk: medium, tier: notify}
   refund:  {risk: high, tier: approve}
   wire:    {risk: critical, tier: approve}
+  pair:    {risk: high, tier: approve, quorum: 2}
+  note:    {risk: none, tier: approve}
   payout:  {risk: high, tier: approve, roles: [finance]}
   chained:
     risk: high
@@ -49,7 +51,9 @@ impl Clock for FakeClock {
 #[derive(Default)]
 pub(crate) struct FakeChannel {
     pub(crate) sent: Mutex<Vec<Message>>,
-    tried: AtomicI64,
+    pub(crate) tries: Mutex<Vec<Message>>,
+    /// Whoever has this keeps messages on the way.
+    pub(crate) way: tokio::sync::Mutex<()>,
     answers: Mutex<BTreeMap<String, VecDeque<SendError>>>,
     pub(crate) down: Mutex<Option<SendError>>,
     pub(crate) panics: AtomicBool,
@@ -66,8 +70,15 @@ impl FakeChannel {
         *self.down.lock().unwrap() = error;
     }
 
-    pub(crate) fn tried(&self) -> i64 {
-        self.tried.load(Ordering::SeqCst)
+    pub(crate) fn tried(&self) -> usize {
+        self.tries.lock().unwrap().len()
+    }
+
+    /// The messages that it was given, each by its name and what it is about.
+    pub(crate) fn names(&self) -> Vec<(String, Vec<ActionId>)> {
+        let about = |message: &Message| message.cards.iter().map(|card| card.action).collect();
+        let tries = self.tries.lock().unwrap();
+        tries.iter().map(|message| (message.id.clone(), about(message))).collect()
     }
 
     /// Who was sent what, about how many actions, since this was last asked.
@@ -92,7 +103,8 @@ impl Channel for FakeChannel {
     }
 
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {
-        self.tried.fetch_add(1, Ordering::SeqCst);
+        self.tries.lock().unwrap().push(message.clone());
+        drop(self.way.lock().await);
         assert!(!self.panics.swap(false, Ordering::SeqCst), "nobody thought of this");
         if let Some(error) = self.down.lock().unwrap().clone() {
             return Err(error);
@@ -102,7 +114,7 @@ impl Channel for FakeChannel {
             return Err(error);
         }
         self.sent.lock().unwrap().push(message.clone());
-        Ok(Sent { provider_id: Some(format!("m{}", message.delivery)), delivered: false })
+        Ok(Sent { provider_id: Some(format!("m{}", message.id)), delivered: false })
     }
 }
 
@@ -129,6 +141,7 @@ pub(crate) struct World {
     pub(crate) push: Arc<FakeChannel>,
     pub(crate) agent_side: Arc<FakeAgent>,
     pub(crate) ann: Arc<Principal>,
+    pub(crate) bea: Arc<Principal>,
     pub(crate) riley: Arc<Principal>,
     store: Arc<SqliteStore>,
     clock: Arc<FakeClock>,
@@ -178,19 +191,39 @@ impl World {
         .await
         .unwrap();
         let ann = introduce(&engine, PrincipalKind::Reviewer, "ann", &["finance"]).await;
-        introduce(&engine, PrincipalKind::Reviewer, "bea", &["support"]).await;
+        let bea = introduce(&engine, PrincipalKind::Reviewer, "bea", &["support"]).await;
         let riley = introduce(&engine, PrincipalKind::Agent, "riley", &[]).await;
         let chat = Arc::new(FakeChannel { updates: true, ..FakeChannel::default() });
         let (push, agent_side) = (Arc::<FakeChannel>::default(), Arc::<FakeAgent>::default());
         let outbox = office(&engine, &directory, &chat, &push, &agent_side);
         // What happened before anyone was told of anything is no news.
         outbox.read_once().await.unwrap();
-        Self { engine, outbox, chat, push, agent_side, ann, riley, store, clock, directory, _folder: folder }
+        Self {
+            engine,
+            outbox,
+            chat,
+            push,
+            agent_side,
+            ann,
+            bea,
+            riley,
+            store,
+            clock,
+            directory,
+            _folder: folder,
+        }
     }
 
     /// Everything in memory is gone, and another node goes on with what is stored.
     pub(crate) fn restart(&mut self) {
         self.outbox = office(&self.engine, &self.directory, &self.chat, &self.push, &self.agent_side);
+    }
+
+    /// The same house after a restart with another `channels.yaml`.
+    pub(crate) fn with_other_recipients(mut self, directory: Directory) -> Self {
+        self.directory = directory;
+        self.restart();
+        self
     }
 
     pub(crate) fn now(&self) -> Timestamp {
@@ -248,9 +281,15 @@ impl World {
 
     /// How often the audit log says that someone was told, or never will be.
     pub(crate) async fn recorded(&self) -> usize {
+        self.events("notified").await.len()
+    }
+
+    /// What the audit log says of a kind, in order.
+    pub(crate) async fn events(&self, kind: &str) -> Vec<serde_json::Value> {
         let query = banksman_store::EventQuery::following(0, 10_000);
         let events = self.engine.events(query).await.unwrap();
-        events.iter().filter(|event| event.kind == "notified").count()
+        let of_kind = events.iter().filter(|event| event.kind == kind);
+        of_kind.map(|event| serde_json::from_str(&event.body).unwrap()).collect()
     }
 }
 

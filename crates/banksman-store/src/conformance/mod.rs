@@ -139,9 +139,11 @@ macro_rules! conformance_suite {
                 deliveries_are_taken_when_they_are_due
                 an_overtaken_attempt_changes_nothing
                 a_failed_delivery_can_be_sent_again
+                what_goes_together_stays_together
                 messages_are_counted_by_recipient_and_time
                 deliveries_settle_with_their_notice
                 an_action_has_one_job
+                a_dropped_job_stays_dropped
                 what_a_provider_tells_is_seen_once
                 one_of_many_readers_reads_on
                 hostile_names_reach_nobody_else

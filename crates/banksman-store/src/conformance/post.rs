@@ -53,6 +53,8 @@ fn attempt(of: i64, after: u32, status: DeliveryStatus, at: Timestamp) -> Attemp
         message,
         provider_id: message.map(|message| format!("ts-{message}")),
         error: (!status.has_left()).then(|| "the line is dead".into()),
+        bundle: message,
+        strikes: after + 1,
         at,
     }
 }
@@ -110,6 +112,8 @@ pub async fn a_delivery_is_planned_once<H: Harness>() {
             error: None,
             created_at: second(0),
             updated_at: second(0),
+            bundle: None,
+            strikes: 0,
         }
     );
     bench.finish().await;
@@ -165,13 +169,35 @@ pub async fn a_failed_delivery_can_be_sent_again<H: Harness>() {
     let bench = Bench::<H>::set_up().await;
     let store = bench.store();
     plan(store, vec![ask(1, "ann", 0), ask(2, "bob", 0)]).await;
-    conclude(store, attempt(1, 0, DeliveryStatus::Failed, second(1))).await;
+    conclude(store, Attempt { bundle: Some(1), ..attempt(1, 0, DeliveryStatus::Failed, second(1)) }).await;
     conclude(store, attempt(2, 0, DeliveryStatus::Sent, second(1))).await;
     let redeliveries = vec![(1, second(9)), (2, second(9)), (3, second(9))];
     write(store, Post { redeliveries, ..Post::default() }).await;
     let [sent, again] = all(store).await.try_into().unwrap();
     assert_eq!((sent.status, sent.attempt), (DeliveryStatus::Sent, 1));
     assert_eq!((again.status, again.attempt, again.next_at), (DeliveryStatus::Queued, 0, Some(second(9))));
+    assert_eq!((again.bundle, again.strikes), (None, 0), "as a message of its own");
+    bench.finish().await;
+}
+
+/// Deliveries that go together do so from before the message is tried, and however often it is.
+pub async fn what_goes_together_stays_together<H: Harness>() {
+    let mut bench = Bench::<H>::set_up().await;
+    let asks = (1..=4).map(|number| NewDelivery { round: number, ..ask(number, "ann", 0) }).collect();
+    plan(bench.store(), asks).await;
+    conclude(bench.store(), attempt(4, 0, DeliveryStatus::Sent, second(1))).await;
+    write(bench.store(), Post { bundles: vec![(1, 1), (3, 1), (4, 1), (99, 1)], ..Post::default() }).await;
+    let unanswered = Attempt { bundle: Some(1), ..attempt(3, 0, DeliveryStatus::Retrying, second(2)) };
+    conclude(bench.store(), unanswered).await;
+    bench.reopen().await;
+    let store = bench.store();
+    let together = listed(store, DeliveryQuery { bundle: Some(1), ..DeliveryQuery::default() }).await;
+    let seen: Vec<_> = together.iter().map(|delivery| (delivery.id, delivery.strikes)).collect();
+    assert_eq!(seen, [(3, 1), (1, 0)], "what was sent before stays what it was");
+    assert_eq!(taken(store, "slack", second(60)).await, [1, 2, 3], "nothing else of them has changed");
+    conclude(store, attempt(1, 0, DeliveryStatus::Retrying, second(3))).await;
+    let together = listed(store, DeliveryQuery { bundle: Some(1), ..DeliveryQuery::default() }).await;
+    assert_eq!(together.len(), 1, "what was not taken goes with whatever comes next");
     bench.finish().await;
 }
 
@@ -251,6 +277,35 @@ pub async fn an_action_has_one_job<H: Harness>() {
     );
     let of_first = JobQuery { action: Some(id(1)), limit: 10, ..JobQuery::default() };
     assert_eq!(store.jobs(of_first).await.unwrap(), done);
+    bench.finish().await;
+}
+
+/// Whoever drops a job while it is being done has the last word, unless it is done.
+pub async fn a_dropped_job_stays_dropped<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let store = bench.store();
+    let new = |number, action| NewJob { id: number, action: id(action), at: second(1) };
+    write(store, Post { jobs: vec![new(1, 1), new(2, 2), new(3, 3)], ..Post::default() }).await;
+    let run = |of, after, status: JobStatus| {
+        let next_at = (status == JobStatus::Waiting).then(|| second(60));
+        let attempt = after + u32::from(status != JobStatus::Dropped);
+        let run = Run { id: of, after, attempt, status, next_at, error: None, at: second(2) };
+        Post { runs: vec![run], ..Post::default() }
+    };
+    for (of, outcome) in [(1, JobStatus::Waiting), (2, JobStatus::Dead), (3, JobStatus::Done)] {
+        write(store, run(of, 0, JobStatus::Dropped)).await;
+        write(store, run(of, 0, outcome)).await;
+    }
+    let jobs = store.jobs(JobQuery { limit: 10, ..JobQuery::default() }).await.unwrap();
+    let stand: Vec<_> = jobs.iter().map(|job| (job.id, job.status)).collect();
+    assert_eq!(stand, [(3, JobStatus::Done), (2, JobStatus::Dropped), (1, JobStatus::Dropped)]);
+    assert_eq!(store.next_job().await.unwrap(), None);
+    write(store, Post { reruns: vec![(1, second(9))], ..Post::default() }).await;
+    assert_eq!(store.next_job().await.unwrap(), Some(second(9)), "until a person says otherwise");
+    write(store, run(1, 0, JobStatus::Dead)).await;
+    write(store, run(1, 1, JobStatus::Dropped)).await;
+    let dropped = JobQuery { status: Some(JobStatus::Dropped), limit: 10, ..JobQuery::default() };
+    assert_eq!(store.jobs(dropped).await.unwrap().len(), 2, "what is dead can be dropped too");
     bench.finish().await;
 }
 

@@ -181,7 +181,7 @@ pub(super) const TABLES: &[Table] = &[
     table!("deliveries" by "id" {
         id: INT8, action: BYTEA, version: INT8, purpose: TEXT, round: INT8, channel: TEXT,
         recipient: TEXT, status: TEXT, attempt: INT8, next_at: INT8, message: INT8, provider_id: TEXT,
-        error: TEXT, created_at: INT8, updated_at: INT8,
+        error: TEXT, created_at: INT8, updated_at: INT8, bundle: INT8, strikes: INT8,
     }),
     table!("jobs" by "id" {
         id: INT8, action: BYTEA, status: TEXT, attempt: INT8, next_at: INT8, error: TEXT,

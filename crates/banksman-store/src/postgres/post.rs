@@ -19,6 +19,7 @@ use crate::{
 /// The statements that write them, prepared.
 pub(super) struct PostPens {
     plan: Statement,
+    bundle: Statement,
     conclude: Statement,
     redeliver: Statement,
     begin: Statement,
@@ -43,18 +44,25 @@ impl PostPens {
                  ON CONFLICT DO NOTHING",
             )
             .await?,
+            bundle: prepare(
+                "UPDATE deliveries d SET bundle = n.first
+                 FROM unnest($1::bigint[], $2::bigint[]) AS n (id, first)
+                 WHERE d.id = n.id AND d.next_at IS NOT NULL",
+            )
+            .await?,
             conclude: prepare(
                 "UPDATE deliveries d SET attempt = n.attempt, status = n.status, next_at = n.next_at,
                         message = n.message, provider_id = n.provider_id, error = n.error, updated_at = n.at,
-                        taken_until = '-infinity'
+                        bundle = n.bundle, strikes = n.strikes, taken_until = '-infinity'
                  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::bigint[],
-                             $7::text[], $8::text[], $9::bigint[])
-                      AS n (id, after, attempt, status, next_at, message, provider_id, error, at)
+                             $7::text[], $8::text[], $9::bigint[], $10::bigint[], $11::bigint[])
+                      AS n (id, after, attempt, status, next_at, message, provider_id, error, at, bundle, strikes)
                  WHERE d.id = n.id AND d.attempt = n.after AND d.next_at IS NOT NULL",
             )
             .await?,
             redeliver: prepare(
-                "UPDATE deliveries d SET status = 'queued', attempt = 0, next_at = n.at, updated_at = n.at
+                "UPDATE deliveries d SET status = 'queued', attempt = 0, strikes = 0, bundle = NULL, next_at = n.at,
+                        updated_at = n.at
                  FROM unnest($1::bigint[], $2::bigint[]) AS n (id, at) WHERE d.id = n.id AND d.status = 'failed'",
             )
             .await?,
@@ -64,12 +72,14 @@ impl PostPens {
                  FROM unnest($1::bigint[], $2::bytea[], $3::bigint[]) AS n (id, action, at) ON CONFLICT DO NOTHING",
             )
             .await?,
+            // What was dropped stays so, unless the agent's side has taken it meanwhile.
             finish: prepare(
                 "UPDATE jobs j SET attempt = n.attempt, status = n.status, next_at = n.next_at, error = n.error,
                         updated_at = n.at, taken_until = '-infinity'
                  FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::text[], $5::bigint[], $6::text[],
                              $7::bigint[]) AS n (id, after, attempt, status, next_at, error, at)
-                 WHERE j.id = n.id AND j.attempt = n.after AND j.status <> 'done'",
+                 WHERE j.id = n.id AND j.attempt = n.after
+                       AND (j.status = 'waiting' OR (j.status <> 'done' AND n.status IN ('dropped', 'done')))",
             )
             .await?,
             rerun: prepare(
@@ -139,6 +149,11 @@ impl PostPens {
             ];
             lines.push(Line { statement: &self.plan, columns });
         }
+        let bundles: Vec<&(i64, i64)> = post.iter().flat_map(|post| &post.bundles).collect();
+        if !bundles.is_empty() {
+            let columns = vec![column(&bundles, |(id, _)| *id), column(&bundles, |(_, first)| *first)];
+            lines.push(Line { statement: &self.bundle, columns });
+        }
         let attempts: Vec<&Attempt> = post.iter().flat_map(|post| &post.attempts).collect();
         if !attempts.is_empty() {
             let columns = vec![
@@ -151,6 +166,8 @@ impl PostPens {
                 column(&attempts, |attempt| attempt.provider_id.as_deref()),
                 column(&attempts, |attempt| attempt.error.as_deref()),
                 column(&attempts, |attempt| attempt.at.as_micros()),
+                column(&attempts, |attempt| attempt.bundle),
+                column(&attempts, |attempt| i64::from(attempt.strikes)),
             ];
             lines.push(Line { statement: &self.conclude, columns });
         }
@@ -197,7 +214,7 @@ fn again<'a>(
 }
 
 const DELIVERY_COLUMNS: &str = "id, action, version, purpose, round, channel, recipient, status, attempt, next_at, \
-                                message, provider_id, error, created_at, updated_at";
+                                message, provider_id, error, created_at, updated_at, bundle, strikes";
 
 pub(super) fn delivery(row: &Row) -> Result<Delivery, StoreError> {
     Ok(Delivery {
@@ -216,6 +233,8 @@ pub(super) fn delivery(row: &Row) -> Result<Delivery, StoreError> {
         error: get(row, 12)?,
         created_at: time(row, 13)?,
         updated_at: time(row, 14)?,
+        bundle: get(row, 15)?,
+        strikes: small(row, 16)?,
     })
 }
 
@@ -247,6 +266,9 @@ pub(super) fn deliveries(query: &DeliveryQuery) -> Listing {
     }
     if let Some(message) = query.message {
         listing.filter("message =", message);
+    }
+    if let Some(bundle) = query.bundle {
+        listing.filter("bundle =", bundle);
     }
     newest_first(listing, query.before, query.limit)
 }

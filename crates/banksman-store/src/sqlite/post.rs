@@ -33,13 +33,19 @@ pub(super) fn write(connection: &Connection, post: &Post) -> rusqlite::Result<()
     for delivery in &post.deliveries {
         plan(connection, delivery)?;
     }
+    for (id, first) in &post.bundles {
+        connection
+            .prepare_cached("UPDATE deliveries SET bundle = ?2 WHERE id = ?1 AND next_at IS NOT NULL")?
+            .execute([id, first])?;
+    }
     for attempt in &post.attempts {
         conclude(connection, attempt)?;
     }
     for (id, at) in &post.redeliveries {
         connection
             .prepare_cached(
-                "UPDATE deliveries SET status = 'queued', attempt = 0, next_at = ?2, updated_at = ?2
+                "UPDATE deliveries SET status = 'queued', attempt = 0, strikes = 0, bundle = NULL, next_at = ?2,
+                                       updated_at = ?2
                  WHERE id = ?1 AND status = 'failed'",
             )?
             .execute(params![id, at.as_micros()])?;
@@ -102,7 +108,7 @@ fn conclude(connection: &Connection, attempt: &Attempt) -> rusqlite::Result<()> 
     connection
         .prepare_cached(
             "UPDATE deliveries SET attempt = ?3, status = ?4, next_at = ?5, message = ?6, provider_id = ?7,
-                                   error = ?8, updated_at = ?9
+                                   error = ?8, updated_at = ?9, bundle = ?10, strikes = ?11
              WHERE id = ?1 AND attempt = ?2 AND next_at IS NOT NULL",
         )?
         .execute(params![
@@ -115,6 +121,8 @@ fn conclude(connection: &Connection, attempt: &Attempt) -> rusqlite::Result<()> 
             attempt.provider_id,
             attempt.error,
             attempt.at.as_micros(),
+            attempt.bundle,
+            attempt.strikes,
         ])?;
     Ok(())
 }
@@ -129,11 +137,13 @@ fn begin(connection: &Connection, job: &NewJob) -> rusqlite::Result<()> {
     Ok(())
 }
 
+/// What was dropped stays so, unless the agent's side has taken it meanwhile.
 fn finish(connection: &Connection, run: &Run) -> rusqlite::Result<()> {
     connection
         .prepare_cached(
             "UPDATE jobs SET attempt = ?3, status = ?4, next_at = ?5, error = ?6, updated_at = ?7
-             WHERE id = ?1 AND attempt = ?2 AND status <> 'done'",
+             WHERE id = ?1 AND attempt = ?2
+                   AND (status = 'waiting' OR (status <> 'done' AND ?4 IN ('dropped', 'done')))",
         )?
         .execute(params![
             run.id,
@@ -157,7 +167,7 @@ pub(super) fn place(connection: &Connection, reader: &str) -> rusqlite::Result<u
 }
 
 const DELIVERY_COLUMNS: &str = "id, action, version, purpose, round, channel, recipient, status, attempt, next_at, \
-                                message, provider_id, error, created_at, updated_at";
+                                message, provider_id, error, created_at, updated_at, bundle, strikes";
 
 fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
     Ok(Delivery {
@@ -176,6 +186,8 @@ fn delivery(row: &Row<'_>) -> rusqlite::Result<Delivery> {
         error: row.get(12)?,
         created_at: rows::time(row, 13)?,
         updated_at: rows::time(row, 14)?,
+        bundle: row.get(15)?,
+        strikes: row.get(16)?,
     })
 }
 
@@ -225,6 +237,7 @@ pub(super) fn deliveries_sql(query: &DeliveryQuery) -> (String, Vec<Value>) {
         ("status =", query.status.map(|status| text(status.as_str()))),
         ("channel =", query.channel.as_deref().map(text)),
         ("message =", query.message.map(Value::Integer)),
+        ("bundle =", query.bundle.map(Value::Integer)),
         ("id <", query.before.map(Value::Integer)),
     ];
     filtered(DELIVERY_COLUMNS, "deliveries", filters, query.limit)

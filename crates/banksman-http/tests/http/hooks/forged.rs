@@ -65,6 +65,19 @@ async fn a_flood_of_forgeries_does_not_fill_the_log() {
 }
 
 #[tokio::test]
+async fn a_flood_of_forgeries_does_not_keep_a_stranger_off_the_record() {
+    let house = House::start().await;
+    let action = house.held("send_email").await;
+    for n in 0..50 {
+        assert_not_signed(&house.server.send(Request::post("/hooks/slack", &json!({"n": n}))).await);
+    }
+    let payload = press(&house, "EVE", "decide:approve", &action);
+    house.words(from_slack(&payload, house.now(), SIGNING)).await;
+    let why = house.refusals(21).await;
+    assert_eq!(why.last().map(String::as_str), Some("stranger via slack"));
+}
+
+#[tokio::test]
 async fn an_agents_credential_is_worth_nothing_here_and_other_channels_are_not_there() {
     let house = House::start().await;
     let action = house.held("send_email").await;

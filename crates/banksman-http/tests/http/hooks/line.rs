@@ -52,6 +52,45 @@ async fn a_stranger_decides_nothing_and_learns_their_id_when_they_write() {
 }
 
 #[tokio::test]
+async fn who_writes_is_answered_once_however_often_line_delivers_it() {
+    let house = House::start().await;
+    let action = house.held("send_email").await;
+    let mut hello = tap(&house, "03E", Some("EVE"), "approve", &action);
+    hello["type"] = json!("message");
+    house.words(from_line(std::slice::from_ref(&hello), CHANNEL)).await;
+    house.server.send(from_line(&[hello], CHANNEL)).await.ok(200);
+    assert_eq!(house.refusals(1).await, ["replayed via line"]);
+    assert_eq!(house.provider.heard().len(), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_is_told_to_end_first_does_what_it_has_taken() {
+    let house = House::start().await;
+    house.provider.change(|_, _| {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        banksman_faults::Conduct::answer(200, "{}")
+    });
+    let mut events = Vec::new();
+    let mut actions = Vec::new();
+    for n in 0..6 {
+        let action = house.server.propose("send_email", json!({ "n": n })).await;
+        events.push(tap(&house, &format!("E{n}"), Some("ANN"), "deny", &action));
+        actions.push(action);
+    }
+    house.server.send(from_line(&events, CHANNEL)).await.ok(200);
+    house.server.end().await;
+    assert_eq!(
+        house.provider.heard().len(),
+        6,
+        "LINE was told that they were taken, and does not send them again"
+    );
+    for action in actions {
+        let case = house.server.engine.case(super::id(&action).parse().unwrap()).await.unwrap();
+        assert_eq!(case.status().as_str(), "denied");
+    }
+}
+
+#[tokio::test]
 async fn of_many_taps_at_once_one_decides_and_each_is_told() {
     let house = House::start().await;
     let action = house.held("send_email").await;

@@ -37,6 +37,8 @@ async fn told(server: &Server) -> Value {
         message: None,
         provider_id: None,
         error: Some("no such channel".into()),
+        bundle: None,
+        strikes: 1,
         at,
     };
     let dead = Run {
