@@ -89,13 +89,17 @@ fn row(person: &PersonView, viewer: &str, csrf: &Markup) -> Markup {
             td data-label="Name" { b { (Foreign(&person.name)) } @if let Some(name) = &person.display_name { " " span.quiet { (Foreign(name)) } } }
             td data-label="May" { (person.kind.as_str()) @if !person.roles.is_empty() { ": " (Foreign(&person.roles.join(", "))) } }
             td data-label="Signs in with" { (ways(person)) }
-            td data-label="Standing" { (person.standing.as_str()) }
+            td data-label="Standing" {
+                (person.standing.as_str())
+                @if let Some(by) = &person.brought_by { " " span.quiet { "brought in by " (Foreign(by)) ", not confirmed" } }
+            }
             td data-label="Change" {
                 @if person.name == viewer { span.quiet { "you" } }
                 @else {
                     @match person.standing {
                         Standing::Active => {
                             @if !person.has_password && person.passkeys.is_empty() && person.provider.is_none() { (post("invite", "Invite", None)) }
+                            @if person.brought_by.as_deref().is_some_and(|by| by != viewer) { (post("confirm", "Confirm", None)) }
                             (post("reset", "Reset", None))
                             (post("standing", "Lock", standing(Standing::Locked)))
                             (post("standing", "Remove", standing(Standing::Removed)))
