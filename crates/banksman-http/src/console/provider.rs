@@ -57,7 +57,8 @@ impl FromRequestParts<App> for Kept {
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
         let cookie = session::cookie(parts, session::named(app, COOKIE, SECURE_COOKIE));
-        Ok(Self(cookie.and_then(|cookie| unsealed(app, &cookie))))
+        let key = app.engine.derived_key(PURPOSE);
+        Ok(Self(cookie.and_then(|cookie| unsealed(&key, &cookie, app.engine.now()))))
     }
 }
 
@@ -67,19 +68,19 @@ fn provider(app: &App) -> Result<&Provider, ProblemError> {
     })
 }
 
-fn unsealed(app: &App, cookie: &str) -> Option<Begun> {
-    let bytes = open(&app.engine.derived_key(PURPOSE), PURPOSE, cookie).ok()?;
+fn unsealed(key: &[u8; 32], cookie: &str, now: Timestamp) -> Option<Begun> {
+    let bytes = open(key, PURPOSE, cookie).ok()?;
     let Sealed { begun, until } = serde_json::from_slice(&bytes).ok()?;
-    (app.engine.now() < Timestamp::from_micros(until)).then_some(begun)
+    (now < Timestamp::from_micros(until)).then_some(begun)
 }
 
-fn sealed(app: &App, begun: Begun) -> Result<String, ProblemError> {
+fn sealed(key: &[u8; 32], begun: Begun, now: Timestamp) -> Result<String, ProblemError> {
     let mut nonce = [0; 12];
     getrandom::fill(&mut nonce).map_err(|_| ProblemError::new(Code::Internal, "no entropy"))?;
-    let kept = Sealed { begun, until: app.engine.now().after(PATIENCE).as_micros() };
+    let kept = Sealed { begun, until: now.after(PATIENCE).as_micros() };
     serde_json::to_vec(&kept)
         .ok()
-        .and_then(|kept| seal(&app.engine.derived_key(PURPOSE), nonce, PURPOSE, &kept).ok())
+        .and_then(|kept| seal(key, nonce, PURPOSE, &kept).ok())
         .ok_or_else(|| ProblemError::new(Code::Internal, "the sign-in cannot be kept"))
 }
 
@@ -104,7 +105,7 @@ pub(crate) async fn begin(
         Err(error) => return refused(&app, &visit, next, &error),
     };
     let mut response = to(&address);
-    let kept = sealed(&app, begun)?;
+    let kept = sealed(&app.engine.derived_key(PURPOSE), begun, app.engine.now())?;
     response.headers_mut().append(SET_COOKIE, cookie(&app, &kept, PATIENCE.as_secs())?);
     Ok(response)
 }
@@ -170,5 +171,26 @@ async fn admit(app: &App, visit: &Visit, vouched: Vouched, next: &str) -> Page {
         }
         Err(EngineError::NotProved(why)) => sign_in::page(app, visit, next, Some(&why)),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_browser_kept_is_taken_in_time_and_only_if_we_sealed_it() {
+        let text = r#"{"state":"s","nonce":"n","verifier":"v","next":"/audit"}"#;
+        let begun: Begun = serde_json::from_str(text).unwrap();
+        let begin = Timestamp::from_micros(1_000_000);
+        let cookie = sealed(&[7; 32], begun, begin).unwrap();
+        let taken = |key: [u8; 32], cookie: &str, seconds: u64| {
+            unsealed(&key, cookie, begin.after(Duration::from_secs(seconds))).map(|begun| begun.next)
+        };
+        assert_eq!(taken([7; 32], &cookie, 599).as_deref(), Some("/audit"));
+        assert_eq!(taken([7; 32], &cookie, 600), None, "too old");
+        assert_eq!(taken([8; 32], &cookie, 1), None, "not ours");
+        let old = seal(&[7; 32], [1; 12], PURPOSE, text.as_bytes()).unwrap();
+        assert_eq!(taken([7; 32], &old, 1), None, "without a time");
     }
 }

@@ -23,14 +23,14 @@ struct Desk {
 
 async fn provider() -> (Provider, Arc<Mutex<Desk>>, String) {
     let (desk, issuer) = desk().await;
-    let provider = Provider::new(config(&issuer, ""), "http://localhost:7447");
+    let provider = Provider::new(config(&issuer), "http://localhost:7447");
     (provider, desk, issuer)
 }
 
-fn config(issuer: &str, more: &str) -> Config {
+fn config(issuer: &str) -> Config {
     let file = format!(
         "version: 1\nprovider: {{label: Local, issuer: '{issuer}', client_id: banksman, roles_claim: groups, admit: [{{value: \
-         crew, roles: [finance]}}]{more}}}"
+         crew, roles: [finance]}}]}}"
     );
     Config::parse("identity.yaml", &file).unwrap()
 }
@@ -176,7 +176,8 @@ async fn a_provider_that_calls_itself_something_else_is_none() {
 async fn a_secret_is_told_in_the_way_that_the_provider_understands() {
     let (desk, issuer) = desk().await;
     let key = Key::new("one");
-    let config = Config { client_secret: Some("s e/cret".into()), ..config(&issuer, "") };
+    let mut config = config(&issuer);
+    config.client_secret = Some("s e/cret".into());
     for (methods, in_header) in [
         (Value::Null, true),
         (json!(["client_secret_post", "client_secret_basic"]), true),
