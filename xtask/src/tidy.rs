@@ -42,7 +42,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["banksman-core", "banksman-identity", "banksman-notify", "banksman-policy", "banksman-store"],
     ),
     ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
-    ("banksman-oidc", &["banksman-core", "banksman-identity", "banksman-policy"]),
+    ("banksman-oidc", &["banksman-core", "banksman-identity", "banksman-outward", "banksman-policy"]),
     (
         "banksman-outbox",
         &[

@@ -128,6 +128,9 @@ pub struct Review {
     /// And with which that are not their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub acting: Vec<Acting>,
+    /// Who had brought them in, if nobody independent had confirmed by then that these are two people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brought_by: Option<String>,
     /// Whether they approved what they, or their own agent, proposed: policy names them as the solo operator.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub solo_operator: bool,

@@ -18,6 +18,11 @@ pub enum Refusal {
     AlreadyVoted { by: String },
     #[error("nobody approves what they, or their own agent, proposed")]
     SelfApproval,
+    #[error(
+        "{by} and {other} do not count as two people yet: one of them was invited by the other, or both by the same person, and \
+         no other administrator has confirmed them (on the page People, or with `banksman user confirm` on the server's machine)"
+    )]
+    NotIndependent { by: String, other: String },
     #[error("an approval by someone with one of these roles is missing: {}", needed.join(", "))]
     MissingRole { needed: Vec<String> },
     #[error("a decision on this action needs a reason")]
@@ -68,6 +73,7 @@ impl Refusal {
             Self::AlreadyDecided { .. } => "already_decided",
             Self::AlreadyVoted { .. } => "already_voted",
             Self::SelfApproval => "self_approval",
+            Self::NotIndependent { .. } => "not_independent",
             Self::MissingRole { .. } => "missing_role",
             Self::ReasonRequired => "reason_required",
             Self::StepUpRequired => "step_up_required",

@@ -50,6 +50,7 @@ impl Scope {
             Conflict::TooManyPendingForAgent => Some(Self::Agent),
             Conflict::TooManyPending => Some(Self::House),
             Conflict::ControlMoved
+            | Conflict::PeopleMoved
             | Conflict::CaseMoved(_)
             | Conflict::TooLate(_)
             | Conflict::Joinable(_)

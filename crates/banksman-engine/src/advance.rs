@@ -155,6 +155,7 @@ impl Engine {
                 }
                 Err(CommitError::Conflict(
                     Conflict::CaseMoved(_)
+                    | Conflict::PeopleMoved
                     | Conflict::ReadOn
                     | Conflict::EventSeen
                     | Conflict::IdempotencyKeyUsed { .. }

@@ -12,7 +12,9 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use crate::advance::TRIES;
+use crate::flight::SharedRead;
 use crate::people::SESSION_PREFIX;
+use crate::rights::{Rights, limited, standing_for};
 use crate::{Engine, EngineError, ids};
 
 /// For how long a credential is believed without asking the store again. This delay concerns reading only: whatever
@@ -26,23 +28,8 @@ const REMEMBERED: usize = 4096;
 #[derive(Default)]
 pub(crate) struct KnownCredentials {
     known: Mutex<HashMap<Digest, (Arc<Principal>, Timestamp)>>,
-    live: ArcSwap<LiveTokens>,
-}
-
-/// The credentials that were live under the house rules of an epoch, and when each ends.
-#[derive(Default)]
-struct LiveTokens {
-    epoch: u64,
-    ends: HashMap<TokenId, Option<Timestamp>>,
-    /// The roles of people, by name.
-    roles: HashMap<String, Vec<HeldRoles>>,
-}
-
-/// What one credential of a person lets them approve, and until when.
-#[derive(Clone)]
-struct HeldRoles {
-    roles: Vec<String>,
-    until: Option<Timestamp>,
+    rights: ArcSwap<Rights>,
+    reading: SharedRead,
 }
 
 /// A credential to be issued.
@@ -140,9 +127,16 @@ impl Engine {
         if let Some(principal) = self.credentials.recent(&hash, now) {
             return Ok(principal);
         }
-        let credential = self.store.credential(hash).await?;
-        match credential.filter(|credential| credential.is_live(now)) {
-            Some(credential) => Ok(self.credentials.believe(hash, credential.principal(), now)),
+        let credential = self.store.credential(hash).await?.filter(|credential| credential.is_live(now));
+        let principal = match credential {
+            Some(credential) if credential.kind.decides() => {
+                limited(&credential, self.store.person(&credential.name).await?.as_ref())
+            }
+            Some(credential) => Some(credential.principal()),
+            None => None,
+        };
+        match principal {
+            Some(principal) => Ok(self.credentials.believe(hash, principal, now)),
             None => {
                 self.credentials.forget(&hash);
                 Err(EngineError::Unauthenticated)
@@ -171,37 +165,34 @@ impl Engine {
     /// # Errors
     /// [`EngineError::Unauthenticated`] if they have none left.
     pub async fn person_named(&self, name: &str) -> Result<Principal, EngineError> {
-        let now = self.clock.now();
-        let credentials = self.store.credentials().await?;
-        let held: Vec<&Credential> = credentials
-            .iter()
-            .filter(|held| held.kind.decides() && held.name == name && held.is_live(now))
-            .collect();
-        let person = self.store.people().await?.into_iter().find(|person| person.name == name);
-        let mut roles: Vec<String> = held.iter().flat_map(|held| held.roles.iter().cloned()).collect();
-        let principal = match (person, held.last()) {
-            (Some(person), _) if person.standing != Standing::Active || !person.kind.decides() => {
-                return Err(EngineError::Unauthenticated);
+        // A reviewer wherever a decision is taken: nothing that only administrators do is done this way.
+        let kind = PrincipalKind::Reviewer;
+        let (token, mut roles) = match self.store.person(name).await? {
+            Some(person) if person.standing == Standing::Active => (standing_for(&person), person.roles),
+            Some(_) => return Err(EngineError::Unauthenticated),
+            None => {
+                let now = self.clock.now();
+                let mut held = self.store.credentials().await?;
+                held.retain(|held| held.kind.decides() && held.name == name && held.is_live(now));
+                let newest = held.last().ok_or(EngineError::Unauthenticated)?.id;
+                (newest, held.into_iter().flat_map(|held| held.roles).collect())
             }
-            (Some(person), _) => {
-                let token = standing_for(&person);
-                roles.extend(person.roles);
-                Principal { token, kind: person.kind, name: person.name, owner: None, roles: Vec::new() }
-            }
-            (None, Some(newest)) => newest.principal(),
-            (None, None) => return Err(EngineError::Unauthenticated),
         };
         roles.sort();
         roles.dedup();
-        // A reviewer wherever a decision is taken: nothing that only administrators do is done this way.
-        Ok(Principal { kind: PrincipalKind::Reviewer, roles, ..principal })
+        Ok(Principal { token, kind, name: name.to_owned(), owner: None, roles })
     }
 
     /// Issues a credential.
     ///
     /// # Errors
-    /// If it makes no sense, or cannot be stored.
+    /// If it makes no sense, would give a person of the house more than they may, or cannot be stored.
     pub async fn issue_token(&self, new: NewToken, by: Actor) -> Result<IssuedToken, EngineError> {
+        if new.kind.decides()
+            && let Some(person) = self.store.person(&new.name).await?
+        {
+            check_within(&new, &person)?;
+        }
         let (issued, change, event) = mint(new, by, self.clock.now())?;
         self.change_house(change, event).await?;
         Ok(issued)
@@ -292,43 +283,46 @@ impl Engine {
     /// new; and if it says something else later, the guard fails.
     pub(crate) async fn confirm(&self, principal: &Principal, epoch: u64) -> Result<(), EngineError> {
         let now = self.clock.now();
-        if self.credentials.is_live(principal.token, epoch, now) {
+        let is_covered = || self.credentials.rights.load().cover(principal, epoch, now);
+        if is_covered() {
             return Ok(());
         }
-        let credentials = self.store.credentials().await?;
-        let mut ends = HashMap::new();
-        let mut roles: HashMap<String, Vec<_>> = HashMap::new();
-        for credential in credentials.into_iter().filter(|credential| credential.is_live(now)) {
-            ends.insert(credential.id, credential.expires_at);
-            if credential.kind.decides() {
-                let held = HeldRoles { roles: credential.roles, until: credential.expires_at };
-                roles.entry(credential.name).or_default().push(held);
-            }
-        }
-        // People have their roles also while no browser of theirs is signed in.
-        for person in
-            self.store.people().await?.into_iter().filter(|person| person.standing == Standing::Active)
-        {
-            ends.insert(standing_for(&person), None);
-            let held = HeldRoles { roles: person.roles, until: None };
-            roles.entry(person.name).or_default().push(held);
-        }
-        let valid = ends.contains_key(&principal.token);
+        self.credentials.reading.after_now(async || self.read_rights(now).await).await?;
+        if is_covered() { Ok(()) } else { Err(EngineError::Unauthenticated) }
+    }
+
+    /// Reads what everyone may: once for all who ask at the same time.
+    async fn read_rights(&self, now: Timestamp) -> Result<(), EngineError> {
+        // The epoch first: what is read after it is at least as new.
+        let epoch = self.control.load().epoch;
+        let (credentials, people) = (self.store.credentials().await?, self.store.people().await?);
         self.credentials.forget_all();
-        self.credentials.live.rcu(|known| {
-            if known.epoch > epoch {
-                Arc::clone(known)
-            } else {
-                Arc::new(LiveTokens { epoch, ends: ends.clone(), roles: roles.clone() })
-            }
-        });
-        if valid { Ok(()) } else { Err(EngineError::Unauthenticated) }
+        self.credentials.rights.store(Arc::new(Rights::of(epoch, &credentials, &people, now)));
+        Ok(())
     }
 }
 
-/// What stands for a person of this house where they show no credential: live as long as they are active.
-fn standing_for(person: &Person) -> TokenId {
-    TokenId::from_bytes(person.id.to_bytes())
+/// A token never gives more than its owner may. It would be held to that when it is shown; whoever makes it should know.
+fn check_within(new: &NewToken, person: &Person) -> Result<(), EngineError> {
+    let name = &person.name;
+    if person.standing != Standing::Active {
+        return Err(EngineError::Invalid(format!(
+            "{name:?} is {}: there are no tokens for them",
+            person.standing
+        )));
+    }
+    let beyond: Vec<&str> =
+        new.roles.iter().filter(|role| !person.roles.contains(role)).map(String::as_str).collect();
+    let is_admin_only = new.kind == PrincipalKind::Admin && person.kind != PrincipalKind::Admin;
+    if is_admin_only || !beyond.is_empty() {
+        let what =
+            if is_admin_only { "an administrator".to_owned() } else { format!("of {}", beyond.join(", ")) };
+        return Err(EngineError::Invalid(format!(
+            "{name:?} is not {what}, and a token never gives more than its owner may: change their rights first (`banksman \
+             user roles`)"
+        )));
+    }
+    Ok(())
 }
 
 /// A new credential, and what there is to store of it.
@@ -361,29 +355,16 @@ fn mint(
 }
 
 impl KnownCredentials {
-    /// Only a yes is an answer: a credential may be newer than what is known here.
-    fn is_live(&self, token: TokenId, epoch: u64, now: Timestamp) -> bool {
-        let live = self.live.load();
-        live.epoch >= epoch && live.ends.get(&token).is_some_and(|end| end.is_none_or(|end| now < end))
-    }
-
-    /// The roles that a person has of their own, by any of their live credentials; nothing if there is no such person.
+    /// The roles that a person has of their own; nothing if there is no such person.
     ///
     /// For those who have just been confirmed: then what is known here is at least as new as the rules they go by.
     pub(crate) fn roles_of(&self, name: &str, now: Timestamp) -> Option<Vec<String>> {
-        let live = self.live.load();
-        let mut held = live
-            .roles
-            .get(name)?
-            .iter()
-            .filter(|held| held.until.is_none_or(|end| now < end))
-            .map(|held| &held.roles)
-            .peekable();
-        held.peek()?;
-        let mut roles: Vec<String> = held.flatten().cloned().collect();
-        roles.sort();
-        roles.dedup();
-        Some(roles)
+        self.rights.load().roles_of(name, now)
+    }
+
+    /// Who brought a person in, if nobody independent has confirmed them. For those who have just been confirmed, too.
+    pub(crate) fn behind(&self, name: &str) -> Option<String> {
+        self.rights.load().behind(name)
     }
 
     fn recent(&self, hash: &Digest, now: Timestamp) -> Option<Arc<Principal>> {

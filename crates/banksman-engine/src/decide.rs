@@ -46,6 +46,7 @@ impl Engine {
         let ballot = Ballot {
             reviewer: reviewer.clone(),
             lent: Vec::new(),
+            brought_by: None,
             decision,
             version,
             digest,
@@ -58,8 +59,8 @@ impl Engine {
             return self.edit(channel, reviewer, id, &ballot, args.as_ref()).await;
         }
         self.advance(id, Some(reviewer), House::Guarded, |scene| {
-            let ballot = Ballot { lent: self.lent_to(&reviewer.name, scene), ..ballot.clone() };
-            plan_decision(scene, ballot, remember.as_ref()).map(|plan| plan.by_way_of(channel))
+            plan_decision(scene, self.seated(&ballot, scene), remember.as_ref())
+                .map(|plan| plan.by_way_of(channel))
         })
         .await
     }

@@ -53,6 +53,7 @@ impl Engine {
             let ballot = Ballot {
                 reviewer: reviewer.clone(),
                 lent: Vec::new(),
+                brought_by: None,
                 decision: item.decision,
                 version: case.version,
                 digest: case.submission.digest,
@@ -66,8 +67,7 @@ impl Engine {
         let answers = ballots.into_iter().map(|(id, ballot)| async move {
             let answer = self
                 .advance(id, Some(reviewer), House::Guarded, |scene| {
-                    let lent = self.lent_to(&reviewer.name, scene);
-                    plan_decision(scene, Ballot { lent, ..ballot.clone() }, None)
+                    plan_decision(scene, self.seated(&ballot, scene), None)
                 })
                 .await;
             ItemAnswer { id, answer }

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use banksman_core::audit::Fact;
 use banksman_core::wire::DelegationBody;
-use banksman_core::{Acting, ActingSource, Delegation, DelegationId, Principal, PrincipalKind, Timestamp};
+use banksman_core::{
+    Acting, ActingSource, Ballot, Delegation, DelegationId, Principal, PrincipalKind, Timestamp,
+};
 use banksman_store::ControlChange;
 
 use crate::advance::Scene;
@@ -85,8 +87,15 @@ impl Engine {
         .await
     }
 
+    /// A ballot as it counts at the moment of the scene: with what others have lent, and who may be behind it.
+    pub(crate) fn seated(&self, ballot: &Ballot, scene: &Scene<'_>) -> Ballot {
+        let name = &ballot.reviewer.name;
+        let (lent, brought_by) = (self.lent_to(name, scene), self.credentials.behind(name));
+        Ballot { lent, brought_by, ..ballot.clone() }
+    }
+
     /// What others have lent to this person at the moment of the scene, out of roles that are theirs right then.
-    pub(crate) fn lent_to(&self, name: &str, scene: &Scene<'_>) -> Vec<Acting> {
+    fn lent_to(&self, name: &str, scene: &Scene<'_>) -> Vec<Acting> {
         let live = scene
             .control
             .delegations

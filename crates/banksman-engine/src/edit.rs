@@ -40,9 +40,7 @@ impl Engine {
             let mut draft = self.draft(id, ballot, args).await;
             let edited = self
                 .advance(id, Some(reviewer), House::Guarded, |scene| {
-                    let lent = self.lent_to(&reviewer.name, scene);
-                    plan(scene, &Ballot { lent, ..ballot.clone() }, &mut draft)
-                        .map(|plan| plan.by_way_of(channel))
+                    plan(scene, &self.seated(ballot, scene), &mut draft).map(|plan| plan.by_way_of(channel))
                 })
                 .await;
             match edited {

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 use crate::admission::{Admission, QueueLimits};
 use crate::credentials::KnownCredentials;
 use crate::dispatcher::Dispatcher;
+use crate::flight::SharedRead;
 use crate::in_force::PolicyInForce;
 use crate::live::Live;
 use crate::memory::Memory;
@@ -40,13 +41,14 @@ impl Default for EngineConfig {
 /// Everything that Banksman does, over one store.
 pub struct Engine {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) judge: ArcSwap<Box<dyn Judge>>,
+    pub(crate) judge: ArcSwap<Arc<dyn Judge>>,
     pub(crate) in_force: ArcSwap<PolicyInForce>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) identity: IdentityDesk,
     pub(crate) signer: Signer,
     pub(crate) config: EngineConfig,
     pub(crate) control: ArcSwap<Control>,
+    reading_control: SharedRead,
     pub(crate) admission: Arc<Admission>,
     pub(crate) memory: Memory,
     pub(crate) live: Arc<Live>,
@@ -67,7 +69,7 @@ impl Engine {
     /// If the store cannot be read.
     pub async fn new(
         store: Arc<dyn Store>,
-        judge: Box<dyn Judge>,
+        judge: Arc<dyn Judge>,
         clock: Arc<dyn Clock>,
         signer: Signer,
         config: EngineConfig,
@@ -83,6 +85,7 @@ impl Engine {
             signer,
             config,
             control: ArcSwap::from_pointee(control),
+            reading_control: SharedRead::default(),
             admission: Admission::new(config.queue),
             memory: Memory::new(),
             live: Arc::new(Live::new(newest)),
@@ -139,13 +142,14 @@ impl Engine {
         Ok(self.store.ready().await?)
     }
 
-    /// Reads the house rules again, after someone changed them.
+    /// Reads the house rules again, after someone changed them: once for all who ask at the same time, and one after the
+    /// other, so that no older answer can win.
     pub(crate) async fn reload_control(&self) -> Result<(), EngineError> {
-        let control = self.store.control().await?;
-        // Two reloads may race; the older answer must not win.
-        self.control
-            .rcu(|known| if known.epoch > control.epoch { Control::clone(known) } else { control.clone() });
-        Ok(())
+        let read = async || {
+            self.control.store(Arc::new(self.store.control().await?));
+            Ok(())
+        };
+        self.reading_control.after_now(read).await
     }
 
     /// Reads the house rules again after a commit of our own changed them. If that fails, the next guarded commit

@@ -1,6 +1,6 @@
 //! Why a verb did not do what it was asked.
 
-use banksman_core::{ActionId, Case, Digest, IllegalModeChangeError, Refusal, Status};
+use banksman_core::{ActionId, Case, Digest, IllegalModeChangeError, Refusal, Status, Timestamp};
 use banksman_store::StoreError;
 
 /// Why a verb did not do what it was asked. Surfaces turn each into their own words, in one place.
@@ -59,6 +59,12 @@ pub enum EngineError {
     /// It takes someone who signed in just now.
     #[error("to change how you sign in, sign in again first: this session is older than 15 minutes")]
     SignInAgain,
+    /// Too many attempts from a browser of the person's own.
+    #[error("too many attempts to sign in; the next can be made at {until}")]
+    HeldBack {
+        /// When the next can be made.
+        until: Timestamp,
+    },
     /// Too many try to sign in at once.
     #[error("too many are signing in right now; try again in a moment")]
     TooManyAttempts,

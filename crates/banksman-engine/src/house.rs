@@ -54,7 +54,7 @@ impl Engine {
     ///
     /// # Errors
     /// If it cannot be recorded; then the policy is not in force.
-    pub async fn load_policy(&self, judge: Box<dyn Judge>, source: &str) -> Result<(), EngineError> {
+    pub async fn load_policy(&self, judge: Arc<dyn Judge>, source: &str) -> Result<(), EngineError> {
         let now = self.clock.now();
         let digest = judge.digest();
         let fact = Fact::PolicyLoaded { digest, source: source.to_owned() };

@@ -7,6 +7,7 @@
 mod clock;
 mod engine;
 mod error;
+mod flight;
 mod ids;
 mod live;
 mod memory;
@@ -17,6 +18,7 @@ mod policy;
 
 mod credentials;
 mod people;
+mod rights;
 
 mod admission;
 mod consider;
@@ -65,8 +67,8 @@ pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
 pub use in_force::{LookedFor, PolicyInForce, PolicyText, RefusedPolicy, RuleText};
 pub use people::{
-    AcceptedInvitation, By, FirstFactor, IssuedLink, NewPassword, NewPerson, PasskeyAnswer, PasskeyQuestion,
-    PasskeyRegistration, PasswordAttempt, SessionInfo, StepUpQuestion, VouchedFor,
+    AcceptedInvitation, BrowserMark, By, FirstFactor, IssuedLink, NewPassword, NewPerson, PasskeyAnswer,
+    PasskeyQuestion, PasskeyRegistration, PasswordAttempt, SessionInfo, StepUpQuestion, VouchedFor,
 };
 pub use policy::Judge;
 pub use post::Decider;

@@ -3,7 +3,7 @@
 use banksman_core::audit::{Event, Fact};
 use banksman_core::wire::ModeView;
 use banksman_core::{ActionId, Actor, Mode, Notice, Principal, PrincipalKind, Timestamp};
-use banksman_store::{Commit, CommitError, Conflict, ControlChange, NoticeRow};
+use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, NoticeRow};
 
 use crate::{Engine, EngineError};
 
@@ -13,15 +13,20 @@ impl Engine {
     /// # Errors
     /// If the store cannot be read.
     pub async fn mode(&self) -> Result<ModeView, EngineError> {
-        let control = self.house().await?;
+        Ok(self.mode_of(&*self.house().await?))
+    }
+
+    /// The same, by house rules that were just read.
+    #[must_use]
+    pub fn mode_of(&self, control: &Control) -> ModeView {
         let judge = self.judge.load();
         let house = judge.house();
-        Ok(ModeView {
+        ModeView {
             mode: control.mode,
             fell_back_from: control.fell_back_from,
             observes: house.observes,
             solo_operator: house.solo_operator.clone(),
-        })
+        }
     }
 
     /// Changes the operating mode, one step at a time, by someone whom policy lets do so.

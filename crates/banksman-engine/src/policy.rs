@@ -1,7 +1,5 @@
 //! What the engine asks about an action: how risky it looks, and what it demands.
 
-use std::sync::Arc;
-
 use banksman_core::meter::Charge;
 use banksman_core::{Action, ActionId, Assessment, Digest, Verdict};
 use banksman_policy::{Facts, HousePolicy, Judgement, Leg, Metering, Policy, TriagePlan};
@@ -76,67 +74,6 @@ pub trait Judge: Send + Sync + 'static {
     /// The policy itself, if one is asked, for people to read.
     fn policy(&self) -> Option<&Policy> {
         None
-    }
-}
-
-/// Shared, so that whoever loads a policy can keep it.
-impl<J: Judge + ?Sized> Judge for Arc<J> {
-    fn assess(&self, action: &Action) -> Assessment {
-        self.as_ref().assess(action)
-    }
-
-    fn judge(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Verdict {
-        self.as_ref().judge(action, assessment, facts)
-    }
-
-    fn house(&self) -> &HousePolicy {
-        self.as_ref().house()
-    }
-
-    fn digest(&self) -> Digest {
-        self.as_ref().digest()
-    }
-
-    fn metering(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Metering {
-        self.as_ref().metering(action, assessment, facts)
-    }
-
-    fn triage(
-        &self,
-        action: &Action,
-        assessment: &Assessment,
-        facts: &Facts<'_>,
-        verdict: &Verdict,
-    ) -> Option<&TriagePlan> {
-        self.as_ref().triage(action, assessment, facts, verdict)
-    }
-
-    fn legs(
-        &self,
-        action: &Action,
-        assessment: &Assessment,
-        facts: &Facts<'_>,
-        verdict: &Verdict,
-    ) -> Option<Vec<Leg>> {
-        self.as_ref().legs(action, assessment, facts, verdict)
-    }
-
-    fn failure(
-        &self,
-        action: &Action,
-        assessment: &Assessment,
-        facts: &Facts<'_>,
-        id: ActionId,
-    ) -> Vec<Charge> {
-        self.as_ref().failure(action, assessment, facts, id)
-    }
-
-    fn explain(&self, action: &Action, assessment: &Assessment, facts: &Facts<'_>) -> Judgement {
-        self.as_ref().explain(action, assessment, facts)
-    }
-
-    fn policy(&self) -> Option<&Policy> {
-        self.as_ref().policy()
     }
 }
 

@@ -84,6 +84,7 @@ impl Engine {
         if let Some(problem) = schema_error {
             return Err(EngineError::InvalidArgs(problem));
         }
+        let own_schema = action.args_schema.clone().filter(|_| schema_if_held.is_some());
         let mut visit = self.admission.visit(&agent.name, self.config.limits, patience);
         // A handful of tries: each failure means that the house rules were changed meanwhile.
         let mut tries = 0..100;
@@ -92,10 +93,10 @@ impl Engine {
             let control = self.control.load_full();
             self.confirm(agent, control.epoch).await?;
             let mut tab = Tab::default();
-            let digest = action.digest();
             let scene = OpeningScene { batch: None, floor: floor.as_ref(), control: &control, now };
             let mut transition = self.open_case(agent, action, &scene, &mut tab).await?;
             if !tab.readings.is_empty()
+                && let digest = transition.case.submission.digest
                 && let Some(id) = self.store.joinable(&agent.name, digest).await?
             {
                 // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
@@ -108,10 +109,11 @@ impl Engine {
                     }
                 }
             }
-            if let Some(schema) = &schema_if_held
-                && transition.case.status() == Status::Pending
-            {
-                Arc::make_mut(&mut transition.case.submission).action.args_schema = Some(schema.clone());
+            if let Some(schema) = &schema_if_held {
+                // On every try: one that was held and began again may not be held any more.
+                let is_held = transition.case.status() == Status::Pending;
+                let kept = if is_held { Some(schema) } else { own_schema.as_ref() };
+                Arc::make_mut(&mut transition.case.submission).action.args_schema = kept.cloned();
             }
             let mut events = vec![transition.event];
             if claims && matches!(transition.case.state, State::Authorised { .. }) {
@@ -237,6 +239,7 @@ impl Engine {
             Conflict::CaseMoved(_)
             | Conflict::TooLate(_)
             | Conflict::MetersMoved
+            | Conflict::PeopleMoved
             | Conflict::ReadOn
             | Conflict::EventSeen
             | Conflict::TooManyPendingForAgent

@@ -127,6 +127,7 @@ impl Engine {
                 Conflict::CaseMoved(_)
                 | Conflict::TooLate(_)
                 | Conflict::MetersMoved
+                | Conflict::PeopleMoved
                 | Conflict::ReadOn
                 | Conflict::EventSeen
                 | Conflict::IdempotencyKeyUsed { .. }

@@ -1,8 +1,12 @@
 //! Whether arguments fit the schema that the action itself brings.
 
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use banksman_core::json::CanonicalJson;
 use banksman_core::redact::restored;
 use banksman_core::{Action, ActionId, Principal};
+use jsonschema::Validator;
 use jsonschema::error::ValidationErrorKind;
 use serde_json::Value;
 
@@ -30,14 +34,12 @@ enum Values {
 /// Everything that is wrong, each with its place (RFC 6901).
 fn misfits(schema: &CanonicalJson, args: &CanonicalJson, values: Values) -> Vec<(String, String)> {
     let whole = |problem: String| vec![(String::new(), problem)];
-    let (Ok(schema), Ok(args)) =
-        (serde_json::from_str::<Value>(schema.as_str()), serde_json::from_str::<Value>(args.as_str()))
-    else {
-        return whole("the schema or the arguments hold a number that cannot be checked".into());
+    let Ok(args) = serde_json::from_str::<Value>(args.as_str()) else {
+        return whole("the arguments hold a number that cannot be checked".into());
     };
-    let validator = match jsonschema::validator_for(&schema) {
+    let validator = match SHELF.validator(schema) {
         Ok(validator) => validator,
-        Err(error) => return whole(format!("the schema itself is not valid: {error}")),
+        Err(problem) => return whole(problem),
     };
     let told = validator.iter_errors(&args).take(TOLD).map(|error| {
         let mut place = error.instance_path().to_string();
@@ -54,6 +56,39 @@ fn misfits(schema: &CanonicalJson, args: &CanonicalJson, values: Values) -> Vec<
         (place, problem)
     });
     told.collect()
+}
+
+/// Schemas that were compiled lately: agents bring the same few over and over, and compiling one costs far more than using it.
+static SHELF: Shelf = Shelf(Mutex::new(VecDeque::new()));
+
+struct Shelf(Mutex<VecDeque<(CanonicalJson, Arc<Validator>)>>);
+
+/// So many are kept, and none that is longer than this: agents choose what they bring.
+const KEPT: usize = 64;
+const LONGEST_KEPT: usize = 16 * 1024;
+
+impl Shelf {
+    fn validator(&self, schema: &CanonicalJson) -> Result<Arc<Validator>, String> {
+        let kept = |shelf: &VecDeque<(CanonicalJson, Arc<Validator>)>| {
+            shelf.iter().find(|(known, _)| known == schema).map(|(_, validator)| Arc::clone(validator))
+        };
+        if let Some(validator) = kept(&self.0.lock().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(validator);
+        }
+        let value: Value = serde_json::from_str(schema.as_str())
+            .map_err(|_| "the schema holds a number that cannot be checked".to_owned())?;
+        let validator = jsonschema::validator_for(&value)
+            .map_err(|error| format!("the schema itself is not valid: {error}"))?;
+        let validator = Arc::new(validator);
+        if schema.as_str().len() <= LONGEST_KEPT {
+            let mut shelf = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept(&shelf).is_none() {
+                shelf.truncate(KEPT - 1);
+                shelf.push_front((schema.clone(), Arc::clone(&validator)));
+            }
+        }
+        Ok(validator)
+    }
 }
 
 impl Engine {
@@ -73,5 +108,32 @@ impl Engine {
         let Some(schema) = current.action.args_schema.as_ref() else { return Ok(Vec::new()) };
         let args = restored(args, &current.action.args, &current.verdict.redact);
         Ok(misfits(schema, &args, Values::Hidden))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn json(text: &str) -> CanonicalJson {
+        CanonicalJson::parse(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn a_schema_that_is_kept_is_never_taken_for_another() {
+        let schema = |most: usize| json(&format!(r#"{{"properties":{{"n":{{"maximum":{most}}}}}}}"#));
+        for _ in 0..2 {
+            for most in 0..KEPT * 2 {
+                let fits = |n: usize| {
+                    misfits(&schema(most), &json(&format!(r#"{{"n":{n}}}"#)), Values::Shown).is_empty()
+                };
+                assert!(fits(most) && !fits(most + 1), "{most}");
+            }
+        }
+        assert!(SHELF.0.lock().unwrap().len() <= KEPT);
+        let long = json(&format!(r#"{{"description":"{}"}}"#, "x".repeat(LONGEST_KEPT)));
+        SHELF.validator(&long).unwrap();
+        assert!(SHELF.0.lock().unwrap().iter().all(|(known, _)| *known != long), "too long to keep");
+        assert!(SHELF.validator(&json(r#"{"type":7}"#)).unwrap_err().contains("schema itself"));
     }
 }

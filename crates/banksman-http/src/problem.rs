@@ -56,6 +56,7 @@ codes! {
     WrongKind => "wrong_credential", FORBIDDEN, "The credential is of the wrong kind";
     Blocked => "blocked", FORBIDDEN, "Policy blocks this action";
     SelfApproval => "self_approval", FORBIDDEN, "Nobody approves their own";
+    NotIndependent => "not_independent", FORBIDDEN, "These do not count as two people yet";
     MissingRole => "missing_role", FORBIDDEN, "A role is missing";
     NotYours => "not_yours", FORBIDDEN, "It is for someone else to do";
     StepUpRequired => "step_up_required", FORBIDDEN, "The touch of a passkey is required";
@@ -132,6 +133,7 @@ fn code_of(refusal: &Refusal) -> Code {
         Refusal::AlreadyDecided { .. } => Code::AlreadyDecided,
         Refusal::AlreadyVoted { .. } => Code::AlreadyVoted,
         Refusal::SelfApproval => Code::SelfApproval,
+        Refusal::NotIndependent { .. } => Code::NotIndependent,
         Refusal::MissingRole { .. } => Code::MissingRole,
         Refusal::ReasonRequired => Code::ReasonRequired,
         Refusal::StepUpRequired => Code::StepUpRequired,
@@ -177,7 +179,9 @@ impl From<EngineError> for ProblemError {
             EngineError::NotYours(_) => Self::new(Code::NotYours, detail),
             EngineError::NotProved(_) => Self::new(Code::NotProved, detail),
             EngineError::SignInAgain => Self::new(Code::SignInAgain, detail),
-            EngineError::TooManyAttempts => Self::new(Code::TooManyAttempts, detail),
+            EngineError::TooManyAttempts | EngineError::HeldBack { .. } => {
+                Self::new(Code::TooManyAttempts, detail)
+            }
             EngineError::ReasonRequired => Self::new(Code::ReasonRequired, detail),
             EngineError::IllegalModeChange(_) => Self::new(Code::IllegalModeChange, detail),
             EngineError::Store(error) => {

@@ -28,6 +28,7 @@ const DECIDING: &[Code] = &[
     Code::AlreadyDecided,
     Code::AlreadyVoted,
     Code::SelfApproval,
+    Code::NotIndependent,
     Code::MissingRole,
     Code::ReasonRequired,
     Code::StepUpRequired,

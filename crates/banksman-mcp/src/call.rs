@@ -60,11 +60,15 @@ pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>) -> Response<B
     if let Some(case) = running(&visit, digest).await {
         return present::answer(visit, upstream, Held { case, asked: digest, round: 0 }).await;
     }
-    propose(visit, upstream, action).await
+    propose(visit, upstream, action, digest).await
 }
 
-async fn propose(visit: Visit, upstream: &Arc<Upstream>, mut action: Action) -> Response<Body> {
-    let asked = action.digest();
+async fn propose(
+    visit: Visit,
+    upstream: &Arc<Upstream>,
+    mut action: Action,
+    asked: Digest,
+) -> Response<Body> {
     let tool = visit.gateway.catalogue.tool(upstream, &action.tool).await;
     action.session = visit.session.as_ref().map(|session| session.key.clone());
     action.annotations = tool.as_ref().and_then(|tool| tool.annotations);

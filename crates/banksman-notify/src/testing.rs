@@ -65,6 +65,7 @@ impl Held {
         let ballot = Ballot {
             reviewer: principal(PrincipalKind::Reviewer, by),
             lent: Vec::new(),
+            brought_by: None,
             decision,
             version: case.version,
             digest: case.submission.digest,

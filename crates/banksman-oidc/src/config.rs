@@ -1,13 +1,16 @@
 //! Which provider vouches for people, and what its word is worth: one strict YAML file.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use banksman_core::PrincipalKind;
 use banksman_policy::{PolicyError, Source};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
-use url::Url;
+
+use crate::address::believable;
+use crate::claim::found;
+use crate::transport::Transport;
 
 /// What the operator wrote.
 #[derive(Debug, Deserialize)]
@@ -31,6 +34,8 @@ struct ProviderFile {
     name_claim: String,
     roles_claim: String,
     admit: Spanned<Vec<Admission>>,
+    #[serde(default)]
+    ca_file: Option<Spanned<PathBuf>>,
 }
 
 fn preferred_username() -> String {
@@ -91,6 +96,8 @@ pub struct Config {
     pub(crate) client_id: String,
     pub(crate) client_secret: Option<String>,
     pub(crate) scopes: String,
+    /// Certificates of authorities that are believed besides those that browsers believe (PEM).
+    pub(crate) authorities: Option<Vec<u8>>,
     name_claim: String,
     roles_claim: String,
     admit: Vec<Admission>,
@@ -99,6 +106,16 @@ pub struct Config {
 impl std::fmt::Debug for Config {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Config").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+/// What is in a file of certificates, if there is one in it.
+fn certificates(file: &Path) -> Result<Vec<u8>, String> {
+    let pem =
+        std::fs::read(file).map_err(|error| format!("ca_file: cannot read {}: {error}", file.display()))?;
+    match Transport::trusting(&pem) {
+        Some(_) => Ok(pem),
+        None => Err(format!("ca_file: {} holds no certificate (PEM)", file.display())),
     }
 }
 
@@ -124,11 +141,7 @@ impl Config {
         let place = file.provider.referenced;
         let written = file.provider.value;
         let issuer = &written.issuer;
-        let safe = Url::parse(&issuer.value).is_ok_and(|url| {
-            let local = matches!(url.host_str(), Some("localhost" | "127.0.0.1" | "[::1]"));
-            url.scheme() == "https" || (url.scheme() == "http" && local)
-        });
-        if !safe {
+        if believable(&issuer.value).is_none() {
             let problem = "an issuer is an https address (http only on this machine): anyone on the way could vouch else";
             return Err(source.error(issuer.referenced, problem));
         }
@@ -144,6 +157,12 @@ impl Config {
             Ok(secret) => secret,
             Err(problem) => return Err(source.error(place, format!("client_secret: {problem}"))),
         };
+        let authorities = match &written.ca_file {
+            Some(file) => {
+                Some(certificates(&file.value).map_err(|problem| source.error(file.referenced, problem))?)
+            }
+            None => None,
+        };
         let mut scopes = vec!["openid".to_owned()];
         scopes.extend(written.scopes.into_iter().filter(|scope| scope != "openid"));
         Ok(Self {
@@ -152,6 +171,7 @@ impl Config {
             client_id: written.client_id,
             client_secret,
             scopes: scopes.join(" "),
+            authorities,
             name_claim: written.name_claim,
             roles_claim: written.roles_claim,
             admit: written.admit.value,
@@ -160,8 +180,8 @@ impl Config {
 
     /// What someone with these claims may; nothing if they are not to be let in.
     pub(crate) fn rights(&self, claims: &Map<String, Value>) -> Option<Rights> {
-        let name = claims.get(&self.name_claim)?.as_str()?.to_owned();
-        let has = |value: &str| match claims.get(&self.roles_claim) {
+        let name = found(claims, &self.name_claim)?.as_str()?.to_owned();
+        let has = |value: &str| match found(claims, &self.roles_claim) {
             Some(Value::String(one)) => one == value,
             Some(Value::Array(many)) => many.iter().any(|one| one.as_str() == Some(value)),
             _ => false,
@@ -230,6 +250,17 @@ provider:
     }
 
     #[test]
+    fn a_claim_may_be_inside_another() {
+        let file = FILE.replace("roles_claim: groups", "roles_claim: realm_access.roles");
+        let config = Config::parse("identity.yaml", &file).unwrap();
+        let claims = json!({"preferred_username": "ann", "realm_access": {"roles": ["leads"]}});
+        assert_eq!(config.rights(claims.as_object().unwrap()).unwrap().roles, ["finance", "lead"]);
+        let elsewhere =
+            json!({"preferred_username": "ann", "roles": ["leads"], "realm_access": ["roles", "leads"]});
+        assert_eq!(config.rights(elsewhere.as_object().unwrap()), None);
+    }
+
+    #[test]
     fn mistakes_are_told_with_their_place() {
         for (change, by, says) in [
             ("version: 1", "version: 2", "2:10"),
@@ -247,6 +278,12 @@ provider:
                 "is not set",
             ),
             ("client_id: banksman", "client_secret: plain\n  client_id: b", "identity.yaml"),
+            (
+                "client_id: banksman",
+                "client_id: b\n  ca_file: no-such-file.pem",
+                "7:12: ca_file: cannot read",
+            ),
+            ("client_id: banksman", "client_id: b\n  ca_file: Cargo.toml", "holds no certificate"),
         ] {
             let text = FILE.replace(change, by);
             let error = Config::parse("identity.yaml", &text).unwrap_err().to_string();

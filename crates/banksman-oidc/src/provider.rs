@@ -4,12 +4,16 @@ use std::time::Duration;
 
 use banksman_core::{Digest, PrincipalKind, Timestamp};
 use banksman_identity::to_base64url;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::HeaderValue;
 use jsonwebtoken::jwk::JwkSet;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 use url::Url;
 
 use crate::Config;
+use crate::address::named_by;
 use crate::token::{Expected, TokenError, verify};
 use crate::transport::Transport;
 
@@ -66,11 +70,55 @@ impl std::fmt::Debug for Begun {
 
 /// What discovery says.
 #[derive(Debug, Clone, Deserialize)]
-struct Metadata {
+struct Discovered {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
     jwks_uri: String,
+    token_endpoint_auth_methods_supported: Option<Vec<String>>,
+}
+
+/// What of it can be believed.
+#[derive(Debug, Clone)]
+struct Metadata {
+    authorization_endpoint: Url,
+    token_endpoint: Url,
+    jwks_uri: Url,
+    tells_secret: TellsSecret,
+}
+
+/// How a secret is told to the provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum TellsSecret {
+    /// In the header, as everyone understands it.
+    InHeader,
+    /// In the form, for those who understand nothing else.
+    InForm,
+}
+
+impl Discovered {
+    fn believed(self, issuer: &str) -> Result<Metadata, ProviderError> {
+        if self.issuer != issuer {
+            return Err(ProviderError::Unreachable(format!("it calls itself {:?}", self.issuer)));
+        }
+        let address = |what: &str, text: &str| {
+            named_by(issuer, text).ok_or_else(|| {
+                ProviderError::Unreachable(format!(
+                    "discovery names {what} that is no https address: {text:?}"
+                ))
+            })
+        };
+        // Without a word about it, the header is what every provider has to understand (OpenID Connect Discovery, 3).
+        let in_header = self
+            .token_endpoint_auth_methods_supported
+            .is_none_or(|methods| methods.iter().any(|method| method == "client_secret_basic"));
+        Ok(Metadata {
+            authorization_endpoint: address("a page to sign in at", &self.authorization_endpoint)?,
+            token_endpoint: address("a place for tokens", &self.token_endpoint)?,
+            jwks_uri: address("a place for keys", &self.jwks_uri)?,
+            tells_secret: if in_header { TellsSecret::InHeader } else { TellsSecret::InForm },
+        })
+    }
 }
 
 #[derive(Deserialize)]
@@ -98,7 +146,10 @@ impl Provider {
     #[must_use]
     pub fn new(config: Config, origin: &str) -> Self {
         let redirect_uri = format!("{origin}/sign-in/provider/callback");
-        Self { config, redirect_uri, transport: Transport::new(), known: Mutex::default() }
+        // They were looked at when the file was read.
+        let trusting = config.authorities.as_deref().and_then(Transport::trusting);
+        let transport = trusting.unwrap_or_else(Transport::new);
+        Self { config, redirect_uri, transport, known: Mutex::default() }
     }
 
     /// What people know it by.
@@ -115,8 +166,7 @@ impl Provider {
         let metadata = self.metadata(now).await?;
         let begun = Begun { state: random()?, nonce: random()?, verifier: random()?, next: next.to_owned() };
         let challenge = to_base64url(Digest::of(begun.verifier.as_bytes()).as_bytes());
-        let mut url = Url::parse(&metadata.authorization_endpoint)
-            .map_err(|_| ProviderError::Unreachable("discovery names no page to sign in at".into()))?;
+        let mut url = metadata.authorization_endpoint;
         url.query_pairs_mut()
             .append_pair("response_type", "code")
             .append_pair("client_id", &self.config.client_id)
@@ -186,22 +236,35 @@ impl Provider {
         begun: &Begun,
         code: &str,
     ) -> Result<TokenAnswer, ProviderError> {
-        let form = self.token_request(begun, code);
-        let answer = self.transport.post_form(&metadata.token_endpoint, form).await;
+        let (authorization, form) = self.token_request(metadata.tells_secret, begun, code)?;
+        let answer = self.transport.post_form(&metadata.token_endpoint, authorization, form).await;
         answer.map_err(ProviderError::NotBelieved)
     }
 
-    fn token_request(&self, begun: &Begun, code: &str) -> String {
+    /// What is asked for a token: the header that says who we are, if that is where, and the form.
+    fn token_request(
+        &self,
+        tells_secret: TellsSecret,
+        begun: &Begun,
+        code: &str,
+    ) -> Result<(Option<HeaderValue>, String), ProviderError> {
+        let client_id = &self.config.client_id;
         let mut form = url::form_urlencoded::Serializer::new(String::new());
         form.append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
             .append_pair("redirect_uri", &self.redirect_uri)
-            .append_pair("client_id", &self.config.client_id)
             .append_pair("code_verifier", &begun.verifier);
-        if let Some(secret) = &self.config.client_secret {
-            form.append_pair("client_secret", secret);
+        let mut authorization = None;
+        match (&self.config.client_secret, tells_secret) {
+            (Some(secret), TellsSecret::InHeader) => authorization = Some(basic(client_id, secret)?),
+            (Some(secret), TellsSecret::InForm) => {
+                form.append_pair("client_id", client_id).append_pair("client_secret", secret);
+            }
+            (None, _) => {
+                form.append_pair("client_id", client_id);
+            }
         }
-        form.finish()
+        Ok((authorization, form.finish()))
     }
 
     async fn metadata(&self, now: Timestamp) -> Result<Metadata, ProviderError> {
@@ -212,14 +275,10 @@ impl Provider {
             return Ok(metadata.clone());
         }
         let issuer = self.config.issuer.trim_end_matches('/');
-        let found: Metadata = self
-            .transport
-            .get(&format!("{issuer}/.well-known/openid-configuration"))
-            .await
-            .map_err(ProviderError::Unreachable)?;
-        if found.issuer != self.config.issuer {
-            return Err(ProviderError::Unreachable(format!("it calls itself {:?}", found.issuer)));
-        }
+        let address = Url::parse(&format!("{issuer}/.well-known/openid-configuration"))
+            .map_err(|error| ProviderError::Unreachable(error.to_string()))?;
+        let found: Discovered = self.transport.get(&address).await.map_err(ProviderError::Unreachable)?;
+        let found = found.believed(&self.config.issuer)?;
         known.metadata = Some((found.clone(), now));
         Ok(found)
     }
@@ -237,6 +296,14 @@ impl Provider {
         known.keys = Some((keys.clone(), now));
         Ok(keys)
     }
+}
+
+/// Who we are and our secret, for the header (RFC 6749, 2.3.1: each encoded as in a form before they are joined).
+fn basic(client_id: &str, secret: &str) -> Result<HeaderValue, ProviderError> {
+    let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let both = STANDARD.encode(format!("{}:{}", encoded(client_id), encoded(secret)));
+    HeaderValue::from_str(&format!("Basic {both}"))
+        .map_err(|_| ProviderError::Unreachable("the client's secret cannot be sent".into()))
 }
 
 fn random() -> Result<String, ProviderError> {

@@ -11,6 +11,7 @@ use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, Pendi
 /// A commit, ready to be bound to statements.
 pub(crate) struct EncodedCommit {
     pub(crate) control_epoch: Option<u64>,
+    pub(crate) people_epoch: Option<u64>,
     pub(crate) limits: Option<PendingLimits>,
     pub(crate) opened: Vec<CaseRow>,
     pub(crate) advanced: Vec<CaseRow>,
@@ -41,6 +42,13 @@ pub(crate) struct EventRow {
     pub(crate) body: String,
 }
 
+/// Which epochs a commit raises.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Raises {
+    pub(crate) epoch: bool,
+    pub(crate) people_epoch: bool,
+}
+
 impl EncodedCommit {
     /// Whether it changes nothing at all.
     pub(crate) fn is_empty(&self) -> bool {
@@ -56,6 +64,14 @@ impl EncodedCommit {
             && self.post.is_none()
     }
 
+    /// Whether it changes what others go by, and whether it changes someone.
+    pub(crate) fn raises(&self) -> Raises {
+        Raises {
+            epoch: self.control.iter().any(ControlChange::raises_epoch),
+            people_epoch: self.control.iter().any(ControlChange::raises_people_epoch),
+        }
+    }
+
     pub(crate) fn of(commit: Commit) -> Result<Self, StoreError> {
         // Each notice takes the place of an event; one without a place would be lost.
         if commit.notices.len() > commit.events.len() {
@@ -63,6 +79,7 @@ impl EncodedCommit {
         }
         Ok(Self {
             control_epoch: commit.control_epoch,
+            people_epoch: commit.people_epoch,
             limits: commit.limits,
             opened: commit
                 .opened

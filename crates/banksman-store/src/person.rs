@@ -44,9 +44,16 @@ pub struct Person {
     /// The one link that lets them in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<Link>,
-    /// Sign-ins with a password that failed since the last that did not.
+    /// Who brought them in: whoever made the link by which they came holds the same link. Gone once somebody else has
+    /// confirmed that they are another person.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brought_by: Option<String>,
+    /// Sign-ins with a password that failed since the last that did not, from wherever.
     #[serde(default)]
     pub failures: Failures,
+    /// The same from browsers that they had signed in with before. Strangers have none of these, and so do not hold them back.
+    #[serde(default, skip_serializing_if = "Failures::is_none")]
+    pub own_failures: Failures,
 }
 
 /// An authenticator app.
@@ -82,6 +89,17 @@ pub struct Subject {
     pub issuer: String,
     /// Its name for them, which it never gives to another.
     pub subject: String,
+    /// After a reset: they are still known by it, but it is no way in that counts before they come by it again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub set_aside: bool,
+}
+
+impl Subject {
+    /// Whether it is the same person of the same provider.
+    #[must_use]
+    pub fn is(&self, other: &Self) -> bool {
+        self.issuer == other.issuer && self.subject == other.subject
+    }
 }
 
 /// A link that works once.
@@ -115,6 +133,12 @@ pub struct Failures {
     pub not_before: Option<Timestamp>,
 }
 
+impl Failures {
+    fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// A text that is stored and never shown.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -141,7 +165,8 @@ impl Person {
             has_password: self.password.is_some(),
             passkeys: self.passkeys.iter().map(|passkey| passkey.label.clone()).collect(),
             recovery_codes: self.recovery.len(),
-            provider: self.subject.as_ref().map(|subject| subject.issuer.clone()),
+            provider: self.provider().map(|subject| subject.issuer.clone()),
+            brought_by: self.brought_by.clone(),
             link_expires_at: self.link.as_ref().map(|link| link.expires_at),
         }
     }
@@ -151,6 +176,43 @@ impl Person {
     pub fn can_sign_in(&self) -> bool {
         !self.passkeys.is_empty()
             || (self.password.is_some() && self.totp.is_some())
-            || self.subject.is_some()
+            || self.provider().is_some()
+    }
+
+    /// Who they are to an identity provider, if that is a way in of theirs.
+    fn provider(&self) -> Option<&Subject> {
+        self.subject.as_ref().filter(|subject| !subject.set_aside)
+    }
+
+    /// Someone new, who has nothing to sign in with yet.
+    #[must_use]
+    pub fn new(id: PersonId, name: String, kind: PrincipalKind, roles: Vec<String>, now: Timestamp) -> Self {
+        Self {
+            id,
+            name,
+            display_name: None,
+            kind,
+            roles,
+            standing: Standing::Active,
+            created_at: now,
+            password: None,
+            totp: None,
+            recovery: Vec::new(),
+            passkeys: Vec::new(),
+            subject: None,
+            link: None,
+            brought_by: None,
+            failures: Failures::default(),
+            own_failures: Failures::default(),
+        }
+    }
+
+    /// Whether somebody who goes by what people may has to look again.
+    #[must_use]
+    pub fn may_the_same_as(&self, before: &Self) -> bool {
+        self.kind == before.kind
+            && self.roles == before.roles
+            && self.standing == before.standing
+            && self.brought_by == before.brought_by
     }
 }

@@ -68,6 +68,9 @@ pub trait Store: Send + Sync + 'static {
     /// All credentials, oldest first.
     async fn credentials(&self) -> Result<Vec<Credential>, StoreError>;
 
+    /// The person of this name, also if they were removed.
+    async fn person(&self, name: &str) -> Result<Option<Person>, StoreError>;
+
     /// Everyone, oldest first, also those who were removed.
     async fn people(&self) -> Result<Vec<Person>, StoreError>;
 
@@ -172,6 +175,8 @@ pub enum NewsOf {
 pub struct Commit {
     /// Guard: freezes, grants, mode and credentials are as they were at this epoch.
     pub control_epoch: Option<u64>,
+    /// Guard: people are as they were at this epoch of theirs.
+    pub people_epoch: Option<u64>,
     /// Guard: with what is opened here, no more actions are pending than this.
     pub limits: Option<PendingLimits>,
     /// New actions. Guard: none of them is joinable with one that is there ([`Conflict::Joinable`]).
@@ -188,7 +193,7 @@ pub struct Commit {
     pub idempotency: Option<IdempotencyKey>,
     /// A new batch.
     pub batch: Option<BatchRecord>,
-    /// Changes to the house rules; any raises the epoch.
+    /// Changes to the house rules and to people; each says which epochs it raises.
     pub control: Vec<ControlChange>,
     /// The audit events, in order.
     pub events: Vec<Event>,
@@ -278,6 +283,9 @@ pub enum ControlChange {
     },
     /// Someone as they are now, whether they were there before or not. A name is one person's for ever.
     PutPerson(Box<Person>),
+    /// The same for someone whose rights and standing are as they were: they tried to sign in, or used what works once.
+    /// Whoever goes by the house rules need not look again, so this can be done by strangers.
+    NotePerson(Box<Person>),
     /// Something that works once was used, at a certain time. It is remembered until it would have ended anyway.
     Spend {
         key: Digest,
@@ -286,11 +294,42 @@ pub enum ControlChange {
     },
 }
 
+impl ControlChange {
+    /// Whether whoever goes by the house rules has to look again: this lets less through than before, or lets something
+    /// through that was held, or takes someone's rights.
+    #[must_use]
+    pub fn raises_epoch(&self) -> bool {
+        match self {
+            Self::Freeze(_)
+            | Self::Unfreeze(_)
+            | Self::Grant(_)
+            | Self::RevokeGrant(_)
+            | Self::UseGrant(_)
+            | Self::Delegate(_)
+            | Self::RevokeDelegation(_)
+            | Self::SetMode(_)
+            | Self::FallBack { .. }
+            | Self::RevokeCredential { .. }
+            | Self::PutPerson(_) => true,
+            // A browser that signed in takes nothing from anyone. What it came with is not known yet, and so is looked up.
+            Self::AddCredential(credential) => credential.session.is_none(),
+            Self::NotePerson(_) | Self::Spend { .. } => false,
+        }
+    }
+
+    /// Whether someone is not as they were.
+    pub(crate) fn raises_people_epoch(&self) -> bool {
+        matches!(self, Self::PutPerson(_) | Self::NotePerson(_))
+    }
+}
+
 /// The house rules that can change at any moment and hold at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Control {
-    /// Rises with every change, also of credentials.
+    /// Rises with every change, also of credentials and of what people may.
     pub epoch: u64,
+    /// Rises with every change of people.
+    pub people_epoch: u64,
     /// The operating mode.
     pub mode: Mode,
     /// After a fallback: the mode whose demands hold as well.
@@ -361,6 +400,8 @@ pub enum CommitError {
 pub enum Conflict {
     /// The house rules have changed since.
     ControlMoved,
+    /// Someone is not as they were.
+    PeopleMoved,
     /// This action has moved since, or is not there.
     CaseMoved(ActionId),
     /// The moment before which this action had to be moved has passed.

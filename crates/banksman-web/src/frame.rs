@@ -121,6 +121,7 @@ said! {
     SessionEnded => "session-ended", "That browser is signed out.";
     RightsChanged => "rights-changed", "Changed. They have to sign in again.";
     StandingChanged => "standing-changed", "Changed, at once.";
+    PersonConfirmed => "person-confirmed", "Confirmed: they count as a person of their own.";
 }
 
 /// What every page has around it.

@@ -56,5 +56,5 @@ pub use people::PeoplePage;
 pub use policy::{LookedForRule, PolicyAnswer, PolicyPage, PolicyQuestion, PolicyRule, Say, looked_for};
 pub use settings::{Preferences, Theme, settings};
 pub use sign_in::{SignInPage, bad_code, problem, sign_in, signed_out};
-pub use step_up::StepUpPage;
+pub use step_up::{Signs, StepUpPage};
 pub use values::Extent;

@@ -113,13 +113,17 @@ fn row(person: &PersonView, viewer: &str, csrf: &Markup) -> Markup {
             }
             td data-label="May" { (person.kind.as_str()) @if !person.roles.is_empty() { ": " (Foreign(&person.roles.join(", "))) } }
             td data-label="Signs in with" { (ways(person)) }
-            td data-label="Standing" { (person.standing.as_str()) }
+            td data-label="Standing" {
+                (person.standing.as_str())
+                @if let Some(by) = &person.brought_by { " " span.quiet { "brought in by " (Foreign(by)) ", not confirmed" } }
+            }
             td data-label="Change" {
                 @if person.name == viewer { span.quiet { "you" } }
                 @else {
                     @match person.standing {
                         Standing::Active => {
                             @if !person.has_password && person.passkeys.is_empty() && person.provider.is_none() { (post("invite", "Invite", None)) }
+                            @if person.brought_by.as_deref().is_some_and(|by| by != viewer) { (post("confirm", "Confirm", None)) }
                             (post("standing", "Lock", standing(Standing::Locked)))
                             (confirmed("reset", "Reset", None, "All of their ways to sign in are taken away, their browsers are signed out, and they need a new invitation."))
                             (remove())

@@ -204,7 +204,7 @@ impl Folder {
         let policy = Policy::parse("the default policy", DEFAULT_POLICY)?;
         let engine = Engine::new(
             store,
-            Box::new(policy),
+            Arc::new(policy),
             Arc::new(SystemClock),
             self.signer()?,
             EngineConfig::default(),

@@ -72,7 +72,7 @@ impl Follower {
             }
             return;
         }
-        match engine.load_policy(Box::new(policy), &self.path.display().to_string()).await {
+        match engine.load_policy(std::sync::Arc::new(policy), &self.path.display().to_string()).await {
             Ok(()) => {
                 self.loaded = digest;
                 tracing::info!(%digest, "the changed policy is in force");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::seats::{acting, is_own, people};
+use super::seats::{acting, behind, is_own, people};
 use super::{Ballot, Edit, Effect, Moment, Notice, Transition, hold, moved};
 use crate::audit::Fact;
 use crate::grant::can_be_remembered;
@@ -158,6 +158,13 @@ fn admit(case: &Case, ballot: &Ballot, moment: &Moment<'_>) -> Result<Open, Refu
     if ballot.decision.approves() && is_own(case, name) && moment.solo_operator != Some(name) {
         return Err(Refusal::SelfApproval);
     }
+    if let Some(sponsor) = ballot.brought_by.as_deref()
+        && ballot.decision.approves()
+        && is_own(case, sponsor)
+        && moment.solo_operator != Some(sponsor)
+    {
+        return Err(Refusal::NotIndependent { by: name.clone(), other: sponsor.to_owned() });
+    }
     if verdict.require_reason && is_blank(ballot.reason.as_deref()) && is_blank(ballot.message.as_deref()) {
         return Err(Refusal::ReasonRequired);
     }
@@ -205,6 +212,9 @@ fn refuse_if_unable(case: &Case, review: &Review) -> Result<(), Refusal> {
     if let Some(earlier) = approvals.iter().find(|earlier| earlier.by == review.by) {
         return Err(Refusal::AlreadyVoted { by: earlier.by.clone() });
     }
+    if let Some(earlier) = approvals.iter().find(|earlier| behind(earlier) == behind(review)) {
+        return Err(Refusal::NotIndependent { by: review.by.clone(), other: earlier.by.clone() });
+    }
     let before = progress(case, &approvals);
     approvals.push(review);
     if progress(case, &approvals) > before {
@@ -226,6 +236,7 @@ fn review(case: &Case, ballot: &Ballot, version: u32, at: Timestamp) -> Review {
         by: ballot.reviewer.name.clone(),
         roles: ballot.reviewer.roles.clone(),
         acting: if approves { acting(case, ballot) } else { Vec::new() },
+        brought_by: ballot.brought_by.clone(),
         solo_operator: approves && is_own(case, &ballot.reviewer.name),
         decision: ballot.decision,
         version,

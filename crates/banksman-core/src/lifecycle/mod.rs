@@ -87,6 +87,8 @@ pub struct Ballot {
     pub reviewer: Principal,
     /// Roles that others have lent them; [`step`] uses those that count here.
     pub lent: Vec<Acting>,
+    /// Who brought them in, as long as nobody independent has confirmed that these are two people.
+    pub brought_by: Option<String>,
     /// What.
     pub decision: Decision,
     /// The version that they saw.

@@ -8,6 +8,12 @@ pub(super) fn is_own(case: &Case, name: &str) -> bool {
     case.agent == name || case.owner.as_deref() == Some(name)
 }
 
+/// Who may be behind a review. Whoever brings someone in holds the link that makes them: until somebody else has
+/// confirmed that there is another person, what the two say is one person's word.
+pub(super) fn behind(review: &Review) -> &str {
+    review.brought_by.as_deref().unwrap_or(&review.by)
+}
+
 /// The roles that count for a ballot and are not the reviewer's own: only those that the quorum asks for.
 ///
 /// Stepping in by a hand-over takes a role of one's own, and what is lent is the lender's own: neither can be built on

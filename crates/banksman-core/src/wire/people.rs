@@ -76,6 +76,9 @@ pub struct PersonView {
     /// The identity provider that vouches for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
+    /// Who brought them in, as long as no other administrator has confirmed them: the two do not count as two people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub brought_by: Option<String>,
     /// While an invitation or a sign-in link waits for them: until when.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(value_type = Option<String>, format = DateTime))]

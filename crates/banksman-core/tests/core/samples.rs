@@ -329,6 +329,7 @@ pub(crate) fn review(roles: &[&str], reason: Option<&str>, message: Option<&str>
         by: "ann".into(),
         roles: roles.iter().map(ToString::to_string).collect(),
         acting: Vec::new(),
+        brought_by: None,
         solo_operator: false,
         decision: Decision::Modify,
         version: 2,

@@ -200,6 +200,7 @@ fn ballot(vote: &Vote, case: &Case) -> Ballot {
     Ballot {
         reviewer: vote.reviewer.clone(),
         lent: Vec::new(),
+        brought_by: None,
         decision: vote.decision,
         version,
         digest: if vote.digest_is_right { case.submission.digest } else { foreign_digest() },

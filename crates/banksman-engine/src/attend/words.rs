@@ -69,7 +69,9 @@ pub(super) fn refused(refusal: &Refusal, card: &Card) -> Reply {
         Refusal::StaleVersion { .. } | Refusal::DigestMismatch { .. } => {
             "It has changed since this was sent. Nothing was decided; look at it again.".to_owned()
         }
-        Refusal::SelfApproval | Refusal::MissingRole { .. } => format!("You may not decide this: {refusal}."),
+        Refusal::SelfApproval | Refusal::NotIndependent { .. } | Refusal::MissingRole { .. } => {
+            format!("You may not decide this: {refusal}.")
+        }
         Refusal::StepUpRequired | Refusal::StepUpMismatch => {
             "Policy asks for your passkey, and that works on its page only. Nothing was decided.".to_owned()
         }

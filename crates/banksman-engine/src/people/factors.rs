@@ -41,6 +41,7 @@ impl ReadyPassword {
             totp: Some(self.totp.clone()),
             recovery: self.recovery.iter().map(|code| recovery_hash(code)).collect(),
             failures: Failures::default(),
+            own_failures: Failures::default(),
             ..person.clone()
         }
     }
@@ -101,7 +102,8 @@ impl Engine {
         })
     }
 
-    /// Sets one's own password and authenticator app, and gives the recovery codes that go with them.
+    /// Sets one's own password and authenticator app, and gives the recovery codes that go with them. Other browsers are
+    /// signed out: whoever changes their password may do so because someone else had it.
     ///
     /// # Errors
     /// If the sign-in was not just now, the password is weak, or the code is not the app's.
@@ -119,7 +121,7 @@ impl Engine {
             for change in others {
                 amendment = amendment.also(&person.name, change);
             }
-            Ok(amendment)
+            Ok(amendment.and(folk.end_other_sessions(principal)))
         })
         .await
     }
@@ -143,7 +145,7 @@ impl Engine {
         .await
     }
 
-    /// Gives up one's password and authenticator app.
+    /// Gives up one's password and authenticator app. Other browsers are signed out.
     ///
     /// # Errors
     /// If the sign-in was not just now, or there would be no way to sign in left.
@@ -153,12 +155,13 @@ impl Engine {
             let changed = Person { password: None, totp: None, recovery: Vec::new(), ..person.clone() };
             must_keep_a_way_in(&changed)?;
             Ok(Amendment::of(changed, PersonChange::Withdrawn { factor: Factor::Password }, ())
-                .also(&person.name, PersonChange::Withdrawn { factor: Factor::Totp }))
+                .also(&person.name, PersonChange::Withdrawn { factor: Factor::Totp })
+                .and(folk.end_other_sessions(principal)))
         })
         .await
     }
 
-    /// Gives up a passkey.
+    /// Gives up a passkey. Other browsers are signed out.
     ///
     /// # Errors
     /// If the sign-in was not just now, it is not one's own, or there would be no way to sign in left.
@@ -170,7 +173,8 @@ impl Engine {
             let mut changed = person.clone();
             changed.passkeys.retain(|passkey| passkey.id != id);
             must_keep_a_way_in(&changed)?;
-            Ok(Amendment::of(changed, PersonChange::Withdrawn { factor: fact(gone) }, ()))
+            let change = PersonChange::Withdrawn { factor: fact(gone) };
+            Ok(Amendment::of(changed, change, ()).and(folk.end_other_sessions(principal)))
         })
         .await
     }

@@ -84,7 +84,11 @@ impl Engine {
             }
             let expires_at = folk.now.after(lifetime);
             let link = Link { hash, expires_at, purpose };
-            let changed = Person { link: Some(link), ..person.clone() };
+            let mut changed = Person { link: Some(link), ..person.clone() };
+            if purpose == LinkPurpose::Invitation {
+                // Whoever makes the link could be the one who comes by it. Who is at the machine could be anyone anyway.
+                changed.brought_by = by.name().map(str::to_owned);
+            }
             let change = match purpose {
                 LinkPurpose::Invitation => PersonChange::Invited { expires_at },
                 LinkPurpose::SignIn => PersonChange::LinkIssued { expires_at },

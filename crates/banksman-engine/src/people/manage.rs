@@ -1,7 +1,7 @@
 //! Looking after people: adding them, changing what they may, locking them out.
 
 use banksman_core::{PersonChange, PersonId, PrincipalKind, Standing};
-use banksman_store::{ControlChange, Failures, Person};
+use banksman_store::{Failures, Person};
 
 use super::{Amendment, By, Folk};
 use crate::credentials::is_name;
@@ -58,21 +58,10 @@ impl Engine {
                     format!("there is, or was, a person by the name of {:?}: choose another", new.name);
                 return Err(EngineError::Invalid(taken));
             }
+            let id = PersonId::from_parts(millis, entropy);
             let person = Person {
-                id: PersonId::from_parts(millis, entropy),
-                name: new.name.clone(),
                 display_name: new.display_name.clone(),
-                kind: new.kind,
-                roles: new.roles.clone(),
-                standing: Standing::Active,
-                created_at: folk.now,
-                password: None,
-                totp: None,
-                recovery: Vec::new(),
-                passkeys: Vec::new(),
-                subject: None,
-                link: None,
-                failures: Failures::default(),
+                ..Person::new(id, new.name.clone(), new.kind, new.roles.clone(), folk.now)
             };
             let added = PersonChange::Added { kind: new.kind, roles: new.roles.clone() };
             Ok(Amendment::of(person.clone(), added, person))
@@ -80,7 +69,8 @@ impl Engine {
         .await
     }
 
-    /// Changes what a person may. Their sessions end: whoever comes in again comes in with the new rights.
+    /// Changes what a person may. Their sessions end: whoever comes in again comes in with the new rights. Tokens stay, and
+    /// give no more than the person may.
     ///
     /// # Errors
     /// If it is not the caller's to do, or nobody would be left to look after the house.
@@ -125,7 +115,8 @@ impl Engine {
                     person.name
                 )));
             }
-            let mut changed = Person { standing, failures: Failures::default(), ..person.clone() };
+            let (failures, own_failures) = (Failures::default(), Failures::default());
+            let mut changed = Person { standing, failures, own_failures, ..person.clone() };
             let mut ended = Vec::new();
             match standing {
                 Standing::Active => {}
@@ -146,7 +137,8 @@ impl Engine {
         .await
     }
 
-    /// Takes every way to sign in from a person, for when they lost theirs or someone else has it.
+    /// Takes every way in from a person, tokens too, for when they lost theirs or someone else has it. Whoever an identity
+    /// provider vouches for can come back by it, as the same person.
     ///
     /// # Errors
     /// If it is not the caller's to do.
@@ -156,7 +148,7 @@ impl Engine {
             let person = another(folk, by, id)?;
             let mut changed = person.clone();
             forget_factors(&mut changed);
-            let ended: Vec<ControlChange> = folk.end_sessions(&person.name);
+            let ended = folk.end_all(&person.name);
             Ok(Amendment::of(changed.clone(), PersonChange::Reset, changed).and(ended))
         })
         .await
@@ -194,7 +186,11 @@ fn forget_factors(person: &mut Person) {
     person.totp = None;
     person.recovery.clear();
     person.passkeys.clear();
-    person.subject = None;
+    // Who they are to a provider stays known: else its word would make another person of them, who counts beside them.
+    if let Some(subject) = &mut person.subject {
+        subject.set_aside = true;
+    }
     person.link = None;
     person.failures = Failures::default();
+    person.own_failures = Failures::default();
 }

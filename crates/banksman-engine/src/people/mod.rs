@@ -1,9 +1,12 @@
 //! People: who there is, what they may, and how they prove that it is them.
 //!
-//! Every change is computed on everyone as they are and guarded by the epoch of the house rules, so of two that meet the
-//! second is computed again: a link is used once, a code is used once, and no failed attempt is forgotten.
+//! Every change is computed on everyone as they are and guarded by the epoch of people, so of two that meet the second is
+//! computed again: a link is used once, a code is used once, and no failed attempt is forgotten. What changes nobody's rights
+//! leaves the epoch of the house rules alone: strangers who try to sign in make nobody else's commit start again.
 
 mod accept;
+mod browsers;
+mod confirm;
 mod desk;
 mod factors;
 mod links;
@@ -19,6 +22,7 @@ use banksman_core::{Actor, PersonChange, PersonId, Principal, PrincipalKind, Sta
 use banksman_store::{Commit, CommitError, Conflict, ControlChange, Credential, Person};
 
 pub use accept::{AcceptedInvitation, FirstFactor};
+pub use browsers::BrowserMark;
 pub use factors::NewPassword;
 pub use links::IssuedLink;
 pub use manage::NewPerson;
@@ -100,13 +104,32 @@ impl Folk {
 
     /// Ends the sessions of a person.
     fn end_sessions(&self, name: &str) -> Vec<ControlChange> {
-        let sessions = self.live(name).filter(|held| held.session.is_some());
-        sessions.map(|held| ControlChange::RevokeCredential { id: held.id, at: self.now }).collect()
+        self.end_those(name, |held| held.session.is_some())
+    }
+
+    /// Ends the sessions of whoever asks, but for the one that they ask by.
+    fn end_other_sessions(&self, asking: &Principal) -> Vec<ControlChange> {
+        self.end_those(&asking.name, |held| held.session.is_some() && held.id != asking.token)
     }
 
     /// Ends everything that a person came in with, tokens too.
     fn end_all(&self, name: &str) -> Vec<ControlChange> {
-        self.live(name).map(|held| ControlChange::RevokeCredential { id: held.id, at: self.now }).collect()
+        self.end_those(name, |_| true)
+    }
+
+    fn end_those(&self, name: &str, which: impl Fn(&Credential) -> bool) -> Vec<ControlChange> {
+        let ending = self.live(name).filter(|held| which(held));
+        ending.map(|held| ControlChange::RevokeCredential { id: held.id, at: self.now }).collect()
+    }
+
+    /// What there is to write of someone. Whoever goes by people's rights has to look again only if those changed.
+    fn written(&self, person: Person) -> ControlChange {
+        let before = self.by_id(person.id);
+        if before.is_ok_and(|before| person.may_the_same_as(before)) {
+            ControlChange::NotePerson(Box::new(person))
+        } else {
+            ControlChange::PutPerson(Box::new(person))
+        }
     }
 }
 
@@ -157,11 +180,15 @@ impl Engine {
         plan: impl Fn(&Folk) -> Result<Amendment<T>, EngineError> + Send + Sync,
     ) -> Result<T, EngineError> {
         for _ in 0..TRIES {
-            // The epoch before the people: whoever changes one in between raises it, and the guard fails.
-            let epoch = self.house().await?.epoch;
-            if let By::Person(principal) = by {
-                self.confirm(principal, epoch).await?;
-            }
+            // The epochs before the people: whoever changes one in between raises them, and the guard fails.
+            let house = self.house().await?;
+            let control_epoch = match by {
+                By::Person(principal) => {
+                    self.confirm(principal, house.epoch).await?;
+                    Some(house.epoch)
+                }
+                By::Operator => None,
+            };
             let folk = Folk {
                 people: self.store.people().await?,
                 credentials: self.store.credentials().await?,
@@ -169,11 +196,13 @@ impl Engine {
             };
             let Amendment { people, mut control, changes, actor, answer } = plan(&folk)?;
             let actor = actor.unwrap_or_else(|| by.actor());
-            control.extend(people.into_iter().map(|person| ControlChange::PutPerson(Box::new(person))));
+            control.extend(people.into_iter().map(|person| folk.written(person)));
+            let changes_rights = control.iter().any(ControlChange::raises_epoch);
             let event =
                 |(person, change)| Event::general(folk.now, actor.clone(), Fact::Person { person, change });
             let commit = Commit {
-                control_epoch: Some(epoch),
+                control_epoch,
+                people_epoch: Some(house.people_epoch),
                 control,
                 events: changes.into_iter().map(event).collect(),
                 ..Commit::default()
@@ -181,11 +210,13 @@ impl Engine {
             match self.store.commit(commit).await {
                 Ok(committed) => {
                     self.live.advance(committed.last_seq);
-                    self.credentials.forget_all();
-                    self.reload_control().await?;
+                    if changes_rights {
+                        self.credentials.forget_all();
+                        self.reload_control().await?;
+                    }
                     return Ok(answer);
                 }
-                Err(CommitError::Conflict(Conflict::ControlMoved)) => {}
+                Err(CommitError::Conflict(Conflict::ControlMoved | Conflict::PeopleMoved)) => {}
                 Err(error) => return Err(EngineError::unguarded(error)),
             }
         }
@@ -215,9 +246,7 @@ impl Engine {
     /// # Errors
     /// If the store cannot be read.
     pub async fn oneself(&self, principal: &Principal) -> Result<Option<Person>, EngineError> {
-        let people = self.store.people().await?;
-        Ok(people
-            .into_iter()
-            .find(|person| person.name == principal.name && person.standing == Standing::Active))
+        let person = self.store.person(&principal.name).await?;
+        Ok(person.filter(|person| person.standing == Standing::Active))
     }
 }

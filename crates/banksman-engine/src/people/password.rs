@@ -2,7 +2,8 @@
 //!
 //! An attempt is counted before it is checked, so a thousand at once are a thousand attempts. After a few that failed, the
 //! next has to wait, twice as long each time and a quarter of an hour at the most: whoever guesses gets nowhere, and whoever
-//! they guess at is not locked out for ever. Passkeys, links from the machine and sessions are not held back.
+//! they guess at is not locked out by it: attempts from browsers that they had signed in with before are counted apart, and
+//! passkeys, links from the machine and sessions are not held back.
 
 use std::time::Duration;
 
@@ -30,11 +31,38 @@ pub struct PasswordAttempt {
     pub code: String,
     /// What their browser says that it is.
     pub browser: String,
+    /// The mark that it keeps, if it was signed in before ([`Engine::browser_mark`]).
+    pub mark: Option<String>,
 }
 
 impl std::fmt::Debug for PasswordAttempt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PasswordAttempt").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Where an attempt is counted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lane {
+    /// With all from anywhere.
+    Anyone,
+    /// With those from browsers of the person's own.
+    Own,
+}
+
+impl Lane {
+    fn of(self, person: &Person) -> Failures {
+        match self {
+            Self::Anyone => person.failures,
+            Self::Own => person.own_failures,
+        }
+    }
+
+    fn with(self, person: &Person, failures: Failures) -> Person {
+        match self {
+            Self::Anyone => Person { failures, ..person.clone() },
+            Self::Own => Person { own_failures: failures, ..person.clone() },
+        }
     }
 }
 
@@ -48,12 +76,15 @@ impl Engine {
     /// Signs in with a password and a code. Whatever is wrong, the answer and the time it takes are the same.
     ///
     /// # Errors
-    /// [`EngineError::Unauthenticated`] if anything is wrong, or it is too early to try again.
+    /// [`EngineError::Unauthenticated`] if anything is wrong, or it is too early to try again. Only a browser of their own is
+    /// told how long to wait ([`EngineError::HeldBack`]): a stranger would learn whose names there are.
     pub async fn sign_in_with_password(&self, attempt: PasswordAttempt) -> Result<IssuedToken, EngineError> {
-        let person = self.count_attempt(&attempt.name).await?;
-        let kept = person.as_ref().and_then(|person| person.password.clone());
+        let counted = self.count_attempt(&attempt.name, attempt.mark.as_deref()).await?;
+        let kept = counted.as_ref().and_then(|(person, _)| person.password.clone());
         let matches = self.identity.matches(kept, attempt.password.clone()).await?;
-        let Some(person) = person.filter(|_| matches) else { return Err(EngineError::Unauthenticated) };
+        let Some((person, lane)) = counted.filter(|_| matches) else {
+            return Err(EngineError::Unauthenticated);
+        };
         self.prove(&person, &attempt.code, self.clock.now())?;
         let session = NewSession::new(&attempt.browser)?;
         self.amend_people(By::Operator, |folk| {
@@ -63,6 +94,7 @@ impl Engine {
                 return Err(EngineError::Unauthenticated);
             }
             let (changed, method) = self.used(person, &attempt.code, folk.now)?;
+            let changed = lane.with(&changed, Failures::default());
             let (control, change, token) = session.begin(person, method, folk.now);
             Ok(Amendment::of(changed, change, token).and([control]).by(person))
         })
@@ -70,21 +102,29 @@ impl Engine {
     }
 
     /// Counts an attempt to sign in as someone. Nobody, if there is none such, or it is too early.
-    async fn count_attempt(&self, name: &str) -> Result<Option<Person>, EngineError> {
+    async fn count_attempt(
+        &self,
+        name: &str,
+        mark: Option<&str>,
+    ) -> Result<Option<(Person, Lane)>, EngineError> {
         let counted = self.amend_people(By::Operator, |folk: &Folk| {
             let person = folk.active(name)?;
-            if person.failures.not_before.is_some_and(|end| folk.now < end) {
-                return Err(EngineError::Unauthenticated);
+            let lane = if self.knows_browser(person, mark, folk.now) { Lane::Own } else { Lane::Anyone };
+            let failures = lane.of(person);
+            match failures.not_before.filter(|end| folk.now < *end) {
+                Some(until) if lane == Lane::Own => return Err(EngineError::HeldBack { until }),
+                Some(_) => return Err(EngineError::Unauthenticated),
+                None => {}
             }
-            let count = person.failures.count.saturating_add(1);
+            let count = failures.count.saturating_add(1);
             let not_before = wait_after(count).map(|wait| folk.now.after(wait));
-            let changed = Person { failures: Failures { count, not_before }, ..person.clone() };
+            let changed = lane.with(person, Failures { count, not_before });
             let mut amendment = Amendment {
                 people: vec![changed.clone()],
                 control: Vec::new(),
                 changes: Vec::new(),
                 actor: Some(actor_of(person)),
-                answer: changed,
+                answer: (changed, lane),
             };
             if let Some(until) = not_before {
                 amendment = amendment.also(name, PersonChange::HeldBack { failed: count, until });
@@ -92,7 +132,7 @@ impl Engine {
             Ok(amendment)
         });
         match counted.await {
-            Ok(person) => Ok(Some(person)),
+            Ok(counted) => Ok(Some(counted)),
             Err(EngineError::Unauthenticated) => {
                 // Nothing to write; but then this answer would come sooner than others.
                 self.store.commit(Commit::default()).await.map_err(EngineError::unguarded)?;
@@ -126,7 +166,7 @@ impl Engine {
         now: Timestamp,
     ) -> Result<(Person, SignInMethod), EngineError> {
         let proof = self.prove(person, code, now)?;
-        let mut changed = Person { failures: Failures::default(), ..person.clone() };
+        let mut changed = person.clone();
         Ok(match proof {
             Proof::Step(step) => {
                 changed.totp = changed.totp.map(|totp| Totp { last_step: step, ..totp });

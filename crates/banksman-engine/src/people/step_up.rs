@@ -17,6 +17,10 @@ pub struct StepUpQuestion {
     pub question: PasskeyQuestion,
     /// What goes into the challenge besides the decision.
     pub nonce: String,
+    /// What would run; for an edit, after it.
+    pub digest: Digest,
+    /// Its version; for an edit, the one that it makes.
+    pub version: u32,
 }
 
 fn purpose(reviewer: &Principal) -> String {
@@ -52,6 +56,8 @@ impl Engine {
         Ok(StepUpQuestion {
             question: PasskeyQuestion { challenge, rp_id: site.rp_id.clone(), passkeys },
             nonce,
+            digest: signed.digest,
+            version: signed.version,
         })
     }
 

@@ -1,7 +1,7 @@
 //! Signing in by the word of an identity provider.
 
 use banksman_core::{PersonChange, PersonId, PrincipalKind, SignInMethod, Standing};
-use banksman_store::{Failures, Person, Subject};
+use banksman_store::{Person, Subject};
 
 use super::sessions::NewSession;
 use super::{Amendment, By, Folk};
@@ -23,7 +23,8 @@ pub struct VouchedFor {
 
 impl Engine {
     /// Signs in someone whom a provider vouches for. Whoever is new is added; what they may is what the provider's word is
-    /// worth now, and if that changed, sessions with the old rights end.
+    /// worth now, and if that changed, sessions with the old rights end. Whoever was reset is who they were; the invitation
+    /// that went with it is over.
     ///
     /// # Errors
     /// If they are locked or removed, or their name belongs to someone else here: a provider does not choose who is whom.
@@ -38,12 +39,13 @@ impl Engine {
         let (millis, entropy) = ids::fresh(self.clock.now())?;
         let session = NewSession::new(browser)?;
         self.amend_people(By::Operator, |folk| {
-            let known = folk.people.iter().find(|person| person.subject.as_ref() == Some(&vouched.subject));
+            let is_theirs = |subject: &Subject| subject.is(&vouched.subject);
+            let known = folk.people.iter().find(|person| person.subject.as_ref().is_some_and(is_theirs));
             let (person, mut changes) = match known {
                 Some(person) if person.standing != Standing::Active => {
                     return Err(EngineError::Unauthenticated);
                 }
-                Some(person) => (person.clone(), Vec::new()),
+                Some(person) => (came_back(person), Vec::new()),
                 None => newcomer(folk, &vouched, PersonId::from_parts(millis, entropy))?,
             };
             let mut ended = Vec::new();
@@ -70,6 +72,17 @@ impl Engine {
     }
 }
 
+/// Someone who comes by the provider again. If they had been reset, it is their way in from now on, and nobody else's link is.
+fn came_back(person: &Person) -> Person {
+    let mut person = person.clone();
+    if let Some(subject) = person.subject.as_mut().filter(|subject| subject.set_aside) {
+        subject.set_aside = false;
+        person.link = None;
+        person.brought_by = None;
+    }
+    person
+}
+
 /// Someone whom nobody here knew. A name that is anybody's, also of a token only, is not given to them.
 fn newcomer(
     folk: &Folk,
@@ -85,20 +98,8 @@ fn newcomer(
         )));
     }
     let person = Person {
-        id,
-        name: vouched.name.clone(),
-        display_name: None,
-        kind: vouched.kind,
-        roles: vouched.roles.clone(),
-        standing: Standing::Active,
-        created_at: folk.now,
-        password: None,
-        totp: None,
-        recovery: Vec::new(),
-        passkeys: Vec::new(),
         subject: Some(vouched.subject.clone()),
-        link: None,
-        failures: Failures::default(),
+        ..Person::new(id, vouched.name.clone(), vouched.kind, vouched.roles.clone(), folk.now)
     };
     let added = PersonChange::Added { kind: vouched.kind, roles: vouched.roles.clone() };
     Ok((person, vec![added]))

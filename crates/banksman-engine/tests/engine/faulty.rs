@@ -113,6 +113,10 @@ impl Store for FaultyStore {
         self.real.credentials().await
     }
 
+    async fn person(&self, name: &str) -> Result<Option<Person>, StoreError> {
+        self.real.person(name).await
+    }
+
     async fn people(&self) -> Result<Vec<Person>, StoreError> {
         self.real.people().await
     }

@@ -47,7 +47,7 @@ async fn it_ends_with_the_policy_that_says_so() {
     let world = World::with_policy("solo_operator: olga\n").await;
     let case = world.held().await;
     let strict = Policy::parse("policy.yaml", "version: 1\ntools: {refund: {tier: approve}}").unwrap();
-    world.engine.load_policy(Box::new(strict), "test").await.unwrap();
+    world.engine.load_policy(std::sync::Arc::new(strict), "test").await.unwrap();
     assert_eq!(refusal(world.approve(&world.olga, &case).await), Refusal::SelfApproval);
     world.close().await;
 }

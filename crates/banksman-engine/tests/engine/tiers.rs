@@ -72,7 +72,7 @@ async fn a_new_policy_holds_for_what_comes_after_it() {
     let before = world.propose(&world.riley, "read", "{}").await;
     let stricter =
         Policy::parse("policy.yaml", "version: 1\ntools: {read: {risk: low, tier: block}}").unwrap();
-    world.engine.load_policy(Box::new(stricter), "test").await.unwrap();
+    world.engine.load_policy(std::sync::Arc::new(stricter), "test").await.unwrap();
     assert_eq!(world.propose(&world.riley, "read", "{}").await.status(), Status::Blocked);
     world.claim(&world.riley, &before).await.unwrap();
     world.close().await;

@@ -101,11 +101,11 @@ impl World {
     pub(crate) async fn with_policy(more: &str) -> Self {
         let text = format!("{POLICY}{more}");
         let policy = Policy::parse("policy.yaml", &text).unwrap_or_else(|error| panic!("{error}"));
-        Self { policy: text, ..Self::with(Box::new(policy), EngineConfig::default()).await }
+        Self { policy: text, ..Self::with(Arc::new(policy), EngineConfig::default()).await }
     }
 
     pub(crate) async fn with_judge(judge: impl Judge) -> Self {
-        Self::with(Box::new(judge), EngineConfig::default()).await
+        Self::with(Arc::new(judge), EngineConfig::default()).await
     }
 
     pub(crate) async fn with_limits(limits: PendingLimits) -> Self {
@@ -116,10 +116,10 @@ impl World {
 
     pub(crate) async fn with_queue(limits: PendingLimits, queue: QueueLimits) -> Self {
         let config = EngineConfig { limits, queue };
-        Self::with(Box::new(Policy::parse("policy.yaml", POLICY).unwrap()), config).await
+        Self::with(Arc::new(Policy::parse("policy.yaml", POLICY).unwrap()), config).await
     }
 
-    async fn with(judge: Box<dyn Judge>, config: EngineConfig) -> Self {
+    async fn with(judge: Arc<dyn Judge>, config: EngineConfig) -> Self {
         let folder = TempDir::new().unwrap();
         let clock = Arc::new(FakeClock(AtomicI64::new(1_700_000_000_000_000)));
         let store = Arc::new(FaultyStore::over(open(&folder, &clock)));
@@ -144,7 +144,7 @@ impl World {
 
     /// Another engine over the same store, as after a restart: it remembers nothing.
     pub(crate) async fn restarted(&self) -> Arc<Engine> {
-        let judge = Box::new(Policy::parse("policy.yaml", &self.policy).unwrap());
+        let judge = Arc::new(Policy::parse("policy.yaml", &self.policy).unwrap());
         start(&self.store, judge, &self.clock, EngineConfig::default()).await
     }
 
@@ -161,7 +161,7 @@ impl World {
     /// The same, by another policy.
     pub(crate) async fn neighbour_with(&self, judge: impl Judge) -> Arc<Engine> {
         let store = Arc::new(FaultyStore::over(open(&self.folder, &self.clock)));
-        start(&store, Box::new(judge), &self.clock, EngineConfig::default()).await
+        start(&store, Arc::new(judge), &self.clock, EngineConfig::default()).await
     }
 
     pub(crate) async fn issue(&self, kind: PrincipalKind, name: &str) -> IssuedToken {
@@ -266,7 +266,7 @@ pub(crate) async fn newcomers(count: usize) -> (Vec<Arc<Engine>>, Arc<FaultyStor
     let store = Arc::new(FaultyStore::over(open(&folder, &clock)));
     let mut engines = Vec::new();
     for _ in 0..count {
-        let judge = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
+        let judge = Arc::new(Policy::parse("policy.yaml", POLICY).unwrap());
         engines.push(start(&store, judge, &clock, EngineConfig::default()).await);
     }
     (engines, store, folder)
@@ -274,7 +274,7 @@ pub(crate) async fn newcomers(count: usize) -> (Vec<Arc<Engine>>, Arc<FaultyStor
 
 async fn start(
     store: &Arc<FaultyStore>,
-    judge: Box<dyn Judge>,
+    judge: Arc<dyn Judge>,
     clock: &Arc<FakeClock>,
     config: EngineConfig,
 ) -> Arc<Engine> {

@@ -121,7 +121,10 @@ pub(crate) async fn set_password(
         totp_code: text("totp_code")?,
     };
     let set = app.engine.set_password(&session.person, new).await;
-    codes(&app, &session, &visit, set).await
+    let is_set = set.is_ok();
+    let page = codes(&app, &session, &visit, set).await?;
+    // The marks of before went with the old password.
+    if is_set { session::know(&app, page, &session.person).await } else { Ok(page) }
 }
 
 pub(crate) async fn renew_codes(

@@ -8,7 +8,7 @@ use banksman_core::json::CanonicalJson;
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{ActionId, Decision, GrantMatch, Refusal, Remember, Status};
 use banksman_engine::{EngineError, PasskeyAnswer, StepUpQuestion};
-use banksman_web::{Notice, Said, StepUpPage};
+use banksman_web::{Notice, Said, Signs, StepUpPage};
 
 use super::desk::Desk;
 use super::fields::{Fields, Signed, not_ours};
@@ -76,6 +76,11 @@ async fn touch(
     let page = StepUpPage {
         action: &action,
         decision: request.decision,
+        signs: Signs {
+            digest: question.digest,
+            version: question.version,
+            args: request.args.as_ref().unwrap_or(&action.args),
+        },
         nonce: &question.nonce,
         ask: sign_in::ask(question.question),
         fields: fields.all(),

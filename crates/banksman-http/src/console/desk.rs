@@ -17,11 +17,10 @@ impl<'a> Desk<'a> {
     pub(super) async fn of(app: &App, session: &'a Session) -> Result<Self, ProblemError> {
         // The number before the picture: what happens in between is told twice rather than not at all.
         let newest = *app.engine.newest_event().borrow();
-        let mode = app.engine.mode().await?;
         let control = app.engine.house().await?;
         let house = House {
-            mode: mode.mode,
-            observes: mode.observes,
+            mode: control.mode,
+            observes: app.engine.mode_of(&control).observes,
             frozen: control.freezes.iter().any(|freeze| freeze.scope == FreezeScope::Everything),
             freezes: control.freezes.len(),
             pending: app.engine.pending_count().await?,

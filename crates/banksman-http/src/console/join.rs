@@ -91,7 +91,7 @@ async fn accept(app: &App, visit: &Visit, code: &str, factor: FirstFactor<'_>) -
     } else {
         html(StatusCode::OK, banksman_web::recovery_codes(&accepted.recovery_codes))
     };
-    session::begin(app, answer, &accepted.session)
+    session::begin(app, answer, &accepted.session).await
 }
 
 pub(crate) async fn with_password(

@@ -99,6 +99,15 @@ pub(crate) async fn reset(
     }
 }
 
+pub(crate) async fn confirm(
+    State(app): State<App>,
+    IdPath(id): IdPath<PersonId>,
+    Signed { session, .. }: Signed,
+) -> Page {
+    let confirmed = app.engine.confirm_person(By::Person(&session.person), id).await;
+    answer(&app, &session, confirmed, Said::PersonConfirmed).await
+}
+
 pub(crate) async fn change_rights(
     State(app): State<App>,
     IdPath(id): IdPath<PersonId>,

@@ -1,14 +1,17 @@
 //! `/sign-in/provider`: to the identity provider, and back.
 
+use std::time::Duration;
+
 use axum::extract::{FromRequestParts, State};
 use axum::http::HeaderValue;
 use axum::http::header::SET_COOKIE;
 use axum::http::request::Parts;
+use banksman_core::Timestamp;
 use banksman_engine::{EngineError, VouchedFor};
 use banksman_identity::{open, seal};
 use banksman_oidc::{Begun, Provider, ProviderError, Vouched};
 use banksman_store::Subject;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::visit::{Visit, own_page};
 use super::{Page, session, sign_in, to};
@@ -17,10 +20,11 @@ use crate::body::Params;
 use crate::problem::{Code, ProblemError};
 
 const COOKIE: &str = "banksman_provider";
+const SECURE_COOKIE: &str = "__Host-banksman_provider";
 const PURPOSE: &str = "a sign-in at the identity provider";
 
 /// How long someone may take there.
-const SECONDS: u32 = 600;
+const PATIENCE: Duration = Duration::from_secs(600);
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
@@ -37,19 +41,24 @@ pub(crate) struct CallbackParams {
     error: Option<String>,
 }
 
-/// What the browser kept, sealed by us.
+/// What the browser keeps, sealed. It says itself until when it is good: whoever got hold of one must not be able to have
+/// another browser finish it later.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    begun: Begun,
+    until: i64,
+}
+
+/// What the browser kept, sealed by us, if it is not too old.
 pub(crate) struct Kept(Option<Begun>);
 
 impl FromRequestParts<App> for Kept {
     type Rejection = std::convert::Infallible;
 
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Self::Rejection> {
-        let sealed = session::cookie(parts, COOKIE);
-        let begun = sealed.and_then(|sealed| {
-            let bytes = open(&app.engine.derived_key(PURPOSE), PURPOSE, &sealed).ok()?;
-            serde_json::from_slice(&bytes).ok()
-        });
-        Ok(Self(begun))
+        let cookie = session::cookie(parts, session::named(app, COOKIE, SECURE_COOKIE));
+        let key = app.engine.derived_key(PURPOSE);
+        Ok(Self(cookie.and_then(|cookie| unsealed(&key, &cookie, app.engine.now()))))
     }
 }
 
@@ -59,13 +68,24 @@ fn provider(app: &App) -> Result<&Provider, ProblemError> {
     })
 }
 
-fn cookie(app: &App, value: &str, seconds: u32) -> Result<HeaderValue, ProblemError> {
-    let secure = if app.address.is_secure() { "; Secure" } else { "" };
-    let text = format!(
-        "{COOKIE}={value}; Path=/sign-in/provider; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}"
-    );
-    HeaderValue::from_str(&text)
-        .map_err(|_| ProblemError::new(Code::Internal, "the cookie cannot be written"))
+fn unsealed(key: &[u8; 32], cookie: &str, now: Timestamp) -> Option<Begun> {
+    let bytes = open(key, PURPOSE, cookie).ok()?;
+    let Sealed { begun, until } = serde_json::from_slice(&bytes).ok()?;
+    (now < Timestamp::from_micros(until)).then_some(begun)
+}
+
+fn sealed(key: &[u8; 32], begun: Begun, now: Timestamp) -> Result<String, ProblemError> {
+    let mut nonce = [0; 12];
+    getrandom::fill(&mut nonce).map_err(|_| ProblemError::new(Code::Internal, "no entropy"))?;
+    let kept = Sealed { begun, until: now.after(PATIENCE).as_micros() };
+    serde_json::to_vec(&kept)
+        .ok()
+        .and_then(|kept| seal(key, nonce, PURPOSE, &kept).ok())
+        .ok_or_else(|| ProblemError::new(Code::Internal, "the sign-in cannot be kept"))
+}
+
+fn cookie(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, ProblemError> {
+    session::set_cookie(app, session::named(app, COOKIE, SECURE_COOKIE), value, seconds)
 }
 
 pub(crate) async fn begin(
@@ -84,14 +104,9 @@ pub(crate) async fn begin(
         Ok(begun) => begun,
         Err(error) => return refused(&app, &visit, next, &error),
     };
-    let mut nonce = [0; 12];
-    getrandom::fill(&mut nonce).map_err(|_| ProblemError::new(Code::Internal, "no entropy"))?;
-    let sealed = serde_json::to_vec(&begun)
-        .ok()
-        .and_then(|begun| seal(&app.engine.derived_key(PURPOSE), nonce, PURPOSE, &begun).ok());
-    let sealed = sealed.ok_or_else(|| ProblemError::new(Code::Internal, "the sign-in cannot be kept"))?;
     let mut response = to(&address);
-    response.headers_mut().append(SET_COOKIE, cookie(&app, &sealed, SECONDS)?);
+    let kept = sealed(&app.engine.derived_key(PURPOSE), begun, app.engine.now())?;
+    response.headers_mut().append(SET_COOKIE, cookie(&app, &kept, PATIENCE.as_secs())?);
     Ok(response)
 }
 
@@ -148,13 +163,34 @@ pub(crate) async fn callback(
 
 async fn admit(app: &App, visit: &Visit, vouched: Vouched, next: &str) -> Page {
     let Vouched { issuer, subject, name, kind, roles } = vouched;
-    let vouched = VouchedFor { subject: Subject { issuer, subject }, name, kind, roles };
+    let vouched = VouchedFor { subject: Subject { issuer, subject, set_aside: false }, name, kind, roles };
     match app.engine.sign_in_vouched(vouched, &visit.browser).await {
-        Ok(token) => session::begin(app, to(next), &token),
+        Ok(token) => session::begin(app, to(next), &token).await,
         Err(EngineError::Unauthenticated) => {
             sign_in::page(app, visit, next, Some("You are locked out here. Ask an administrator."))
         }
         Err(EngineError::NotProved(why)) => sign_in::page(app, visit, next, Some(&why)),
         Err(error) => Err(error.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_browser_kept_is_taken_in_time_and_only_if_we_sealed_it() {
+        let text = r#"{"state":"s","nonce":"n","verifier":"v","next":"/audit"}"#;
+        let begun: Begun = serde_json::from_str(text).unwrap();
+        let begin = Timestamp::from_micros(1_000_000);
+        let cookie = sealed(&[7; 32], begun, begin).unwrap();
+        let taken = |key: [u8; 32], cookie: &str, seconds: u64| {
+            unsealed(&key, cookie, begin.after(Duration::from_secs(seconds))).map(|begun| begun.next)
+        };
+        assert_eq!(taken([7; 32], &cookie, 599).as_deref(), Some("/audit"));
+        assert_eq!(taken([7; 32], &cookie, 600), None, "too old");
+        assert_eq!(taken([8; 32], &cookie, 1), None, "not ours");
+        let old = seal(&[7; 32], [1; 12], PURPOSE, text.as_bytes()).unwrap();
+        assert_eq!(taken([7; 32], &old, 1), None, "without a time");
     }
 }

@@ -8,7 +8,7 @@ use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
 use axum::response::Response;
 use banksman_core::{Actor, Digest, Principal};
-use banksman_engine::{EngineError, IssuedToken};
+use banksman_engine::{BrowserMark, EngineError, IssuedToken};
 use banksman_web::Preferences;
 
 use super::settings::PREFERENCES;
@@ -20,6 +20,11 @@ pub(crate) const COOKIE_NAME: &str = "banksman_session";
 /// Over TLS. Browsers take a cookie of this name only from the very host, over TLS and for all of it, so that no
 /// neighbouring host can foist one on us.
 const SECURE_NAME: &str = "__Host-banksman_session";
+
+/// What a browser is known by that someone signed in with before. It opens nothing: it only keeps strangers who guess at a
+/// password from holding its owner back.
+const KNOWN: &str = "banksman_known";
+const SECURE_KNOWN: &str = "__Host-banksman_known";
 
 /// Someone who signed in with a browser.
 pub(crate) struct Session {
@@ -44,23 +49,56 @@ impl Session {
 }
 
 /// Gives a browser its session. Its secret is a new one, whatever cookie the browser came with.
-pub(super) fn begin(
+pub(super) async fn begin(
     app: &App,
     mut response: Response,
     session: &IssuedToken,
 ) -> Result<Response, ProblemError> {
     let seconds = app.engine.session_lifetime().as_secs();
     response.headers_mut().append(SET_COOKIE, written(app, &session.secret, seconds)?);
+    let person = app.engine.authenticate_session(&session.secret).await?;
+    know(app, response, &person).await
+}
+
+/// Gives a browser the mark by which it is known from now on.
+pub(super) async fn know(
+    app: &App,
+    mut response: Response,
+    person: &Principal,
+) -> Result<Response, ProblemError> {
+    if let Some(BrowserMark { mark, lifetime }) = app.engine.browser_mark(person).await? {
+        let name = named(app, KNOWN, SECURE_KNOWN);
+        response.headers_mut().append(SET_COOKIE, set_cookie(app, name, &mark, lifetime.as_secs())?);
+    }
     Ok(response)
+}
+
+fn written(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, ProblemError> {
+    set_cookie(app, named(app, COOKIE_NAME, SECURE_NAME), value, seconds)
+}
+
+/// What a cookie is called here.
+pub(super) fn named(app: &App, plain: &'static str, secure: &'static str) -> &'static str {
+    if app.address.is_secure() { secure } else { plain }
 }
 
 /// Lax rather than Strict: whoever follows a link from a chat to an action is who they are. Nothing changes by following a
 /// link, and every form proves that it is ours.
-fn written(app: &App, value: &str, seconds: u64) -> Result<HeaderValue, ProblemError> {
-    let (name, secure) = if app.address.is_secure() { (SECURE_NAME, "; Secure") } else { (COOKIE_NAME, "") };
+pub(super) fn set_cookie(
+    app: &App,
+    name: &str,
+    value: &str,
+    seconds: u64,
+) -> Result<HeaderValue, ProblemError> {
+    let secure = if app.address.is_secure() { "; Secure" } else { "" };
     let cookie = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={seconds}{secure}");
     HeaderValue::from_str(&cookie)
         .map_err(|_| ProblemError::new(Code::Internal, "the cookie cannot be written"))
+}
+
+/// The mark of the browser that makes the request, if it has one.
+pub(super) fn mark(parts: &Parts, app: &App) -> Option<String> {
+    cookie(parts, named(app, KNOWN, SECURE_KNOWN))
 }
 
 pub(super) async fn end(app: &App, session: &Session) -> Result<(), EngineError> {
@@ -80,7 +118,7 @@ pub(super) fn csrf(secret: &str) -> String {
 
 /// The cookie of the request, which nobody has looked up yet.
 pub(super) fn secret(parts: &Parts, app: &App) -> Option<String> {
-    cookie(parts, if app.address.is_secure() { SECURE_NAME } else { COOKIE_NAME })
+    cookie(parts, named(app, COOKIE_NAME, SECURE_NAME))
 }
 
 /// The session of the request, if it has one.

@@ -99,7 +99,7 @@ pub(crate) async fn by_link(
             } else {
                 telling(&session::csrf(&token.secret), "/", Said::CameByLink, None)
             };
-            session::begin(&app, to(&inbox), &token)
+            session::begin(&app, to(&inbox), &token).await
         }
         Err(EngineError::Unauthenticated) => Ok(html(StatusCode::FORBIDDEN, banksman_web::bad_code())),
         Err(error) => Err(error.into()),
@@ -112,12 +112,20 @@ pub(crate) async fn by_password(
     FormBody(PasswordForm { name, password, code, next }): FormBody<PasswordForm>,
 ) -> Page {
     visit.may_try(&app)?;
-    let attempt = PasswordAttempt { name, password, code, browser: visit.browser.clone() };
+    let (browser, mark) = (visit.browser.clone(), visit.mark.clone());
+    let attempt = PasswordAttempt { name, password, code, browser, mark };
     match app.engine.sign_in_with_password(attempt).await {
-        Ok(token) => session::begin(&app, to(own_page(&next)), &token),
+        Ok(token) => session::begin(&app, to(own_page(&next)), &token).await,
         Err(EngineError::Unauthenticated) => {
-            let words = "The name, the password or the code is wrong, or there were too many attempts: then wait a while. A code works once.";
+            let words = "The name, the password or the code is wrong, or there were too many attempts: then wait, for a quarter of an hour at the most. A code works once.";
             page(&app, &visit, &next, Some(words))
+        }
+        Err(EngineError::HeldBack { until }) => {
+            let seconds = until.since(app.engine.now()).as_secs() + 1;
+            let words = format!(
+                "Too many attempts. The next can be made in {seconds} s; until then, none is looked at."
+            );
+            page(&app, &visit, &next, Some(&words))
         }
         Err(error) => Err(error.into()),
     }
@@ -133,7 +141,7 @@ pub(crate) async fn by_passkey(
     let PasskeyForm { passkey, client_data, authenticator_data, signature, next } = form;
     let answer = PasskeyAnswer { id: passkey, client_data, authenticator_data, signature };
     match app.engine.sign_in_with_passkey(site, answer, &visit.browser).await {
-        Ok(token) => session::begin(&app, to(own_page(&next)), &token),
+        Ok(token) => session::begin(&app, to(own_page(&next)), &token).await,
         Err(EngineError::Unauthenticated) => {
             page(&app, &visit, &next, Some("This passkey is not set up here, or its owner may not sign in."))
         }

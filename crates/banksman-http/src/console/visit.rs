@@ -7,6 +7,8 @@ use axum::http::header::{HOST, USER_AGENT};
 use axum::http::request::Parts;
 use banksman_identity::Site;
 
+use super::limits::TooOften;
+use super::session;
 use crate::App;
 use crate::problem::{Code, ProblemError};
 use crate::server::Peer;
@@ -15,6 +17,8 @@ use crate::server::Peer;
 pub(crate) struct Visit {
     /// What it says that it is.
     pub(crate) browser: String,
+    /// The mark that it keeps, if someone signed in with it before.
+    pub(super) mark: Option<String>,
     from: IpAddr,
     host: String,
 }
@@ -31,21 +35,22 @@ impl FromRequestParts<App> for Visit {
         let forwarded =
             forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
         let from = forwarded.filter(|_| app.behind_proxy).unwrap_or(peer);
-        Ok(Self { browser: named(header(USER_AGENT)), from, host: header(HOST).to_owned() })
+        let (browser, host) = (named(header(USER_AGENT)), header(HOST).to_owned());
+        Ok(Self { browser, mark: session::mark(parts, app), from, host })
     }
 }
 
 impl Visit {
     /// Whether it may try to come in now.
     pub(super) fn may_try(&self, app: &App) -> Result<(), ProblemError> {
-        if app.attempts.allow(self.from, app.engine.now()) {
-            Ok(())
-        } else {
-            Err(ProblemError::new(
+        app.attempts.allow(self.from, app.engine.now()).map_err(|TooOften { wait_seconds }| {
+            ProblemError::new(
                 Code::TooManyAttempts,
-                "too many attempts to sign in from your address; wait a minute",
-            ))
-        }
+                format!(
+                    "too many attempts to sign in from your address; the next can be made in {wait_seconds} s"
+                ),
+            )
+        })
     }
 
     /// What passkeys are for, if this browser is where they work.

@@ -57,17 +57,31 @@ pub(super) fn api() -> Vec<Route> {
             "/v1/people/{id}/reset",
             Admin,
             people::reset,
-            about("resetPerson", "Take every way to sign in from someone, and invite them anew")
+            about("resetPerson", "Take every way in from someone, tokens too, and invite them anew")
                 .answers::<LinkView>(200, "Invited anew"),
+        ),
+        route(
+            Method::POST,
+            "/v1/people/{id}/confirmation",
+            Admin,
+            people::confirm,
+            about(
+                "confirmPerson",
+                "Say that someone is a person of their own, and not whoever brought them in",
+            )
+            .answers::<PersonView>(200, "Confirmed"),
         ),
         route(
             Method::POST,
             "/v1/people/{id}/rights",
             Admin,
             people::change_rights,
-            about("changeRights", "Change what someone may; their browsers are signed out")
-                .takes::<RightsBody>()
-                .answers::<PersonView>(200, "Changed"),
+            about(
+                "changeRights",
+                "Change what someone may; their browsers are signed out, their tokens give no more",
+            )
+            .takes::<RightsBody>()
+            .answers::<PersonView>(200, "Changed"),
         ),
         route(
             Method::POST,
@@ -217,6 +231,12 @@ pub(super) fn pages() -> Vec<Route> {
             pages::reset,
             "resetFromPage",
             "Take every way to sign in, and invite anew",
+        )),
+        admins(form(
+            "/people/{id}/confirm",
+            pages::confirm,
+            "confirmFromPage",
+            "Say that someone is a person of their own",
         )),
         admins(form(
             "/people/{id}/rights",

@@ -66,6 +66,14 @@ pub(crate) async fn reset(
     Ok(Json(invited(&app, By::Person(&by), id).await?))
 }
 
+pub(crate) async fn confirm(
+    State(app): State<App>,
+    AdminCaller(by): AdminCaller,
+    IdPath(id): IdPath<PersonId>,
+) -> Answer<PersonView> {
+    Ok(Json(app.engine.confirm_person(By::Person(&by), id).await?.view()))
+}
+
 pub(crate) async fn change_rights(
     State(app): State<App>,
     AdminCaller(by): AdminCaller,

@@ -104,6 +104,12 @@ impl Response {
         value
     }
 
+    /// The cookies that an answer sets, as a browser sends them back.
+    pub(crate) fn cookies(&self) -> Vec<&str> {
+        let set = self.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("set-cookie"));
+        set.filter_map(|(_, value)| value.split(';').next()).collect()
+    }
+
     pub(crate) fn text(&self) -> String {
         String::from_utf8(self.body.clone()).unwrap()
     }

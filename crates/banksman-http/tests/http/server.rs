@@ -122,7 +122,7 @@ impl Server {
         let folder = tempfile::tempdir().unwrap();
         let store = Arc::new(SqliteStore::open(&folder.path().join("banksman.db")).unwrap());
         let clock = Arc::new(TestClock::default());
-        let judge = Box::new(Strict(Policy::parse("policy.yaml", POLICY).unwrap()));
+        let judge = Arc::new(Strict(Policy::parse("policy.yaml", POLICY).unwrap()));
         let engine =
             Engine::new(store, judge, Arc::<TestClock>::clone(&clock), Signer::new(&[7; 32]), config)
                 .await

@@ -70,7 +70,7 @@ impl World {
         port: Option<u16>,
     ) -> Self {
         let store = Arc::new(SqliteStore::open(&folder.path().join("banksman.db")).unwrap());
-        let policy = Box::new(Policy::parse("policy.yaml", POLICY).unwrap());
+        let policy = Arc::new(Policy::parse("policy.yaml", POLICY).unwrap());
         let signer = Signer::new(&[7; 32]);
         let engine =
             Engine::new(store, policy, Arc::new(SystemClock), signer, EngineConfig::default()).await.unwrap();

@@ -16,10 +16,26 @@ const NOW: Timestamp = Timestamp::from_micros(1_800_000_000_000_000);
 struct Desk {
     keys: Vec<Value>,
     token: String,
+    /// What discovery says besides, or instead.
+    more: Value,
     asked: Vec<String>,
 }
 
 async fn provider() -> (Provider, Arc<Mutex<Desk>>, String) {
+    let (desk, issuer) = desk().await;
+    let provider = Provider::new(config(&issuer), "http://localhost:7447");
+    (provider, desk, issuer)
+}
+
+fn config(issuer: &str) -> Config {
+    let file = format!(
+        "version: 1\nprovider: {{label: Local, issuer: '{issuer}', client_id: banksman, roles_claim: groups, admit: [{{value: \
+         crew, roles: [finance]}}]}}"
+    );
+    Config::parse("identity.yaml", &file).unwrap()
+}
+
+async fn desk() -> (Arc<Mutex<Desk>>, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let issuer = format!("http://{}", listener.local_addr().unwrap());
     let desk = Arc::new(Mutex::new(Desk::default()));
@@ -36,9 +52,15 @@ async fn provider() -> (Provider, Arc<Mutex<Desk>>, String) {
                     let mut desk = desk.lock().unwrap();
                     desk.asked.push(request.clone());
                     match request.split(' ').nth(1).unwrap() {
-                        "/.well-known/openid-configuration" => json!({"issuer": issuer,
-                            "authorization_endpoint": format!("{issuer}/auth?tenant=1"),
-                            "token_endpoint": format!("{issuer}/token"), "jwks_uri": format!("{issuer}/keys")}),
+                        "/.well-known/openid-configuration" => {
+                            let mut says = json!({"issuer": issuer,
+                                "authorization_endpoint": format!("{issuer}/auth?tenant=1"),
+                                "token_endpoint": format!("{issuer}/token"), "jwks_uri": format!("{issuer}/keys")});
+                            for (name, value) in desk.more.as_object().into_iter().flatten() {
+                                says[name] = value.clone();
+                            }
+                            says
+                        }
                         "/keys" => json!({"keys": desk.keys}),
                         _ => json!({"id_token": desk.token}),
                     }
@@ -52,12 +74,7 @@ async fn provider() -> (Provider, Arc<Mutex<Desk>>, String) {
             });
         }
     });
-    let file = format!(
-        "version: 1\nprovider: {{label: Local, issuer: '{issuer}', client_id: banksman, roles_claim: groups, admit: [{{value: \
-         crew, roles: [finance]}}]}}"
-    );
-    let provider = Provider::new(Config::parse("identity.yaml", &file).unwrap(), "http://localhost:7447");
-    (provider, desk, issuer)
+    (desk, issuer)
 }
 
 fn claims(issuer: &str, begun: &Begun) -> Value {
@@ -153,4 +170,48 @@ async fn a_provider_that_calls_itself_something_else_is_none() {
     let gone = "version: 1\nprovider: {label: L, issuer: 'http://127.0.0.1:9', client_id: b, roles_claim: g, admit: [{value: x}]}";
     let gone = Provider::new(Config::parse("identity.yaml", gone).unwrap(), "http://localhost:7447");
     assert!(matches!(gone.begin("/", NOW).await, Err(ProviderError::Unreachable(_))));
+}
+
+#[tokio::test]
+async fn a_secret_is_told_in_the_way_that_the_provider_understands() {
+    let (desk, issuer) = desk().await;
+    let key = Key::new("one");
+    let mut config = config(&issuer);
+    config.client_secret = Some("s e/cret".into());
+    for (methods, in_header) in [
+        (Value::Null, true),
+        (json!(["client_secret_post", "client_secret_basic"]), true),
+        (json!(["client_secret_post"]), false),
+    ] {
+        let provider = Provider::new(config.clone(), "http://localhost:7447");
+        desk.lock().unwrap().more = json!({"token_endpoint_auth_methods_supported": methods});
+        let (_, begun) = provider.begin("/", NOW).await.unwrap();
+        {
+            let mut desk = desk.lock().unwrap();
+            desk.keys = vec![key.jwk()];
+            desk.token = key.sign(&claims(&issuer, &begun));
+            desk.asked.clear();
+        }
+        provider.finish(&begun, &begun.state, None, "c", NOW).await.unwrap();
+        let asked =
+            desk.lock().unwrap().asked.iter().find(|asked| asked.starts_with("POST")).unwrap().clone();
+        // banksman:s+e%2Fcret
+        let header = asked.contains("authorization: Basic YmFua3NtYW46cytlJTJGY3JldA==\r\n");
+        assert_eq!((header, asked.contains("client_secret=s+e%2Fcret")), (in_header, !in_header), "{asked}");
+    }
+}
+
+#[tokio::test]
+async fn what_discovery_names_may_not_be_read_on_the_way() {
+    for name in ["authorization_endpoint", "token_endpoint", "jwks_uri"] {
+        for address in ["http://id.example/x", "ftp://localhost/x", "/x"] {
+            let (provider, desk, _) = provider().await;
+            desk.lock().unwrap().more = json!({name: address});
+            let refused = provider.begin("/", NOW).await;
+            assert!(
+                matches!(&refused, Err(ProviderError::Unreachable(why)) if why.contains(address)),
+                "{refused:?}"
+            );
+        }
+    }
 }

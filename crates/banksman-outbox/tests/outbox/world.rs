@@ -183,7 +183,7 @@ impl World {
             .unwrap_or_else(|error| panic!("{error}"));
         let engine = Engine::new(
             Arc::clone(&store) as _,
-            Box::new(policy),
+            Arc::new(policy),
             Arc::clone(&clock) as _,
             Signer::new(&[7; 32]),
             EngineConfig::default(),

@@ -161,6 +161,7 @@ fn enough(verdict: &Verdict, people: &BTreeSet<usize>, second: i64) -> bool {
         let ballot = Ballot {
             reviewer: principal(PrincipalKind::Reviewer, &format!("p{person}"), roles),
             lent: Vec::new(),
+            brought_by: None,
             decision: Decision::Approve,
             version: 1,
             digest: case.submission.digest,

@@ -118,6 +118,7 @@ pub(super) fn ballot(case: &Case, by: &str, decision: Decision) -> Ballot {
     Ballot {
         reviewer: person(PrincipalKind::Reviewer, by),
         lent: Vec::new(),
+        brought_by: None,
         decision,
         version: case.version,
         digest: case.submission.digest,

@@ -56,9 +56,14 @@ pub(super) fn credential(number: u64, kind: PrincipalKind) -> Credential {
 pub(super) async fn change(store: &Arc<dyn Store>, changes: Vec<ControlChange>) -> Control {
     let before = store.control().await.unwrap();
     let what = format!("{changes:?}");
+    let (epoch, people) = (
+        changes.iter().any(ControlChange::raises_epoch),
+        changes.iter().any(ControlChange::raises_people_epoch),
+    );
     store.commit(Commit { control: changes, ..Commit::default() }).await.unwrap();
     let after = store.control().await.unwrap();
-    assert!(after.epoch > before.epoch, "{what} did not raise the epoch");
+    assert_eq!(after.epoch, before.epoch + u64::from(epoch), "{what}");
+    assert_eq!(after.people_epoch, before.people_epoch + u64::from(people), "{what}");
     after
 }
 

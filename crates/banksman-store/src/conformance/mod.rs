@@ -175,6 +175,7 @@ macro_rules! conformance_suite {
                 people_are_as_they_were_put_last
                 a_name_belongs_to_one_person
                 one_of_many_changes_of_a_person_succeeds
+                signing_in_does_not_move_the_house_rules
                 what_was_used_cannot_be_used_again
                 sessions_that_are_over_go
             }

@@ -7,27 +7,13 @@ use super::bench::Bench;
 use super::fixture::{at_once, second, tally};
 use super::house::{change, credential};
 use crate::{
-    Commit, ControlChange, Credential, Failures, Hidden, Link, LinkPurpose, Passkey, Person, SessionMark,
-    Subject, Totp,
+    Commit, CommitError, Conflict, ControlChange, Credential, Failures, Hidden, Link, LinkPurpose, Passkey,
+    Person, SessionMark, Subject, Totp,
 };
 
 fn person(number: u128, name: &str) -> Person {
-    Person {
-        id: PersonId::from_parts(second(0).as_millis(), number),
-        name: name.into(),
-        display_name: None,
-        kind: PrincipalKind::Reviewer,
-        roles: Vec::new(),
-        standing: Standing::Active,
-        created_at: second(0),
-        password: None,
-        totp: None,
-        recovery: Vec::new(),
-        passkeys: Vec::new(),
-        subject: None,
-        link: None,
-        failures: Failures::default(),
-    }
+    let id = PersonId::from_parts(second(0).as_millis(), number);
+    Person::new(id, name.into(), PrincipalKind::Reviewer, Vec::new(), second(0))
 }
 
 /// With everything that a person can have.
@@ -48,13 +34,19 @@ fn full(number: u128, name: &str) -> Person {
             label: "blue key".into(),
             added_at: second(1),
         }],
-        subject: Some(Subject { issuer: "https://id.example".into(), subject: "4711".into() }),
+        subject: Some(Subject {
+            issuer: "https://id.example".into(),
+            subject: "4711".into(),
+            set_aside: true,
+        }),
         link: Some(Link {
             hash: Digest::of(b"link"),
             expires_at: second(9),
             purpose: LinkPurpose::Invitation,
         }),
+        brought_by: Some("ada \"the boss\"".into()),
         failures: Failures { count: 7, not_before: Some(second(8)) },
+        own_failures: Failures { count: 1, not_before: None },
         ..person(number, name)
     }
 }
@@ -74,7 +66,44 @@ pub async fn people_are_as_they_were_put_last<H: Harness>() {
     let gone = Person { standing: Standing::Removed, ..bob };
     change(bench.store(), vec![put(&gone)]).await;
     bench.reopen().await;
-    assert_eq!(bench.store().people().await.unwrap(), [ann, gone]);
+    assert_eq!(bench.store().people().await.unwrap(), [ann.clone(), gone.clone()]);
+    assert_eq!(bench.store().person("bob").await.unwrap(), Some(gone));
+    for nobody in ["Ann", "an", "ann ", ""] {
+        assert_eq!(bench.store().person(nobody).await.unwrap(), None, "{nobody:?}");
+    }
+    // What is noted of someone is kept as well.
+    let noted = Person { failures: Failures::default(), ..ann };
+    change(bench.store(), vec![ControlChange::NotePerson(Box::new(noted.clone()))]).await;
+    bench.reopen().await;
+    assert_eq!(bench.store().person("ann").await.unwrap(), Some(noted));
+    bench.finish().await;
+}
+
+/// Whoever tries to sign in, or does, makes nobody look again who goes by the house rules; new rights do. All of them are
+/// changes of people.
+pub async fn signing_in_does_not_move_the_house_rules<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let ann = person(1, "ann");
+    let session = Credential {
+        expires_at: Some(second(9)),
+        session: Some(SessionMark { method: SignInMethod::Password, browser: String::new() }),
+        ..credential(7, PrincipalKind::Reviewer)
+    };
+    let before = change(bench.store(), vec![put(&ann)]).await;
+    let noted = ControlChange::NotePerson(Box::new(ann.clone()));
+    let spent = ControlChange::Spend { key: Digest::of(b"code"), at: second(1), until: second(2) };
+    let after =
+        change(bench.store(), vec![noted, spent, ControlChange::AddCredential(session.clone())]).await;
+    assert_eq!((after.epoch, after.people_epoch), (before.epoch, before.people_epoch + 1));
+    let stale =
+        Commit { people_epoch: Some(before.people_epoch), control: vec![put(&ann)], ..Commit::default() };
+    let refused = bench.store().commit(stale).await;
+    assert!(matches!(refused, Err(CommitError::Conflict(Conflict::PeopleMoved))), "{refused:?}");
+    let guarded = Commit { control_epoch: Some(before.epoch), control: vec![put(&ann)], ..Commit::default() };
+    bench.store().commit(guarded).await.unwrap();
+    let ended =
+        change(bench.store(), vec![ControlChange::RevokeCredential { id: session.id, at: second(1) }]).await;
+    assert_eq!((ended.epoch, ended.people_epoch), (before.epoch + 2, before.people_epoch + 2));
     bench.finish().await;
 }
 
@@ -96,11 +125,12 @@ pub async fn a_name_belongs_to_one_person<H: Harness>() {
 /// Of many who change a person as they saw them, one does.
 pub async fn one_of_many_changes_of_a_person_succeeds<H: Harness>() {
     let bench = Bench::<H>::set_up().await;
-    let epoch = change(bench.store(), vec![put(&person(1, "ann"))]).await.epoch;
+    let epoch = change(bench.store(), vec![put(&person(1, "ann"))]).await.people_epoch;
     let commits = (0..16).map(|count| {
         let failures = Failures { count, not_before: None };
         let changed = Person { failures, ..person(1, "ann") };
-        Commit { control_epoch: Some(epoch), control: vec![put(&changed)], ..Commit::default() }
+        let noted = ControlChange::NotePerson(Box::new(changed));
+        Commit { people_epoch: Some(epoch), control: vec![noted], ..Commit::default() }
     });
     let (won, _) = tally(at_once(bench.store(), commits.collect()).await);
     assert_eq!(won, 1);

@@ -175,9 +175,9 @@ fn differs(table: &Table, how: &str) -> StoreError {
 
 /// The row that commits lock counts on from where the source stands.
 async fn finish_head(source: &Connection, target: &Transaction<'_>) -> Result<(), StoreError> {
-    let (epoch, mode, fell_back_from): (i64, String, Option<String>) = source
-        .query_row("SELECT epoch, mode, fell_back_from FROM control", [], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?))
+    let (epoch, people_epoch, mode, fell_back_from): (i64, i64, String, Option<String>) = source
+        .query_row("SELECT epoch, people_epoch, mode, fell_back_from FROM control", [], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))
         })
         .map_err(sqlite::failed)?;
     target
@@ -190,10 +190,10 @@ async fn finish_head(source: &Connection, target: &Transaction<'_>) -> Result<()
         .map_err(failed)?;
     target
         .execute(
-            "UPDATE head SET epoch = $1, mode = $2, fell_back_from = $3,
+            "UPDATE head SET epoch = $1, mode = $2, fell_back_from = $3, people_epoch = $4,
                  last_seq = (SELECT coalesce(max(seq), 0) FROM audit),
                  pending = (SELECT count(*) FROM actions WHERE status = 'pending')",
-            &[&epoch, &mode, &fell_back_from],
+            &[&epoch, &mode, &fell_back_from, &people_epoch],
         )
         .await
         .map_err(failed)?;

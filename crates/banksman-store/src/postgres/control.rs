@@ -79,7 +79,7 @@ pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<
             let sql = "UPDATE credentials SET revoked_at = $2 WHERE id = $1 AND revoked_at IS NULL";
             run(sql, &[&id.to_bytes().as_slice(), &at.as_micros()]).await
         }
-        ControlChange::PutPerson(person) => {
+        ControlChange::PutPerson(person) | ControlChange::NotePerson(person) => {
             let sql = "INSERT INTO people (id, name, kind, standing, body) VALUES ($1, $2, $3, $4, $5)
                        ON CONFLICT (id) DO UPDATE SET kind = $3, standing = $4, body = $5 WHERE people.name = $2";
             let (kind, standing) = (person.kind.as_str(), person.standing.as_str());

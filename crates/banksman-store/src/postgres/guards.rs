@@ -26,6 +26,7 @@ pub(super) struct Known {
     pub(super) now: Timestamp,
     pub(super) last_seq: u64,
     pub(super) epoch: u64,
+    pub(super) people_epoch: u64,
     /// How many actions are pending altogether.
     pub(super) all_pending: u64,
     /// How many of each agent.
@@ -85,6 +86,9 @@ impl Known {
     fn conflict(&self, commit: &EncodedCommit) -> Option<Conflict> {
         if commit.control_epoch.is_some_and(|epoch| epoch != self.epoch) {
             return Some(Conflict::ControlMoved);
+        }
+        if commit.people_epoch.is_some_and(|epoch| epoch != self.people_epoch) {
+            return Some(Conflict::PeopleMoved);
         }
         let late = |row: &&CaseRow| row.before.is_some_and(|end| end <= self.now);
         if let Some(row) = commit.advanced.iter().find(late) {
@@ -178,9 +182,9 @@ impl Known {
             self.places.extend(post.reading.iter().map(|reading| (reading.reader.to_owned(), reading.to)));
             self.seen.extend(post.seen.iter().map(|seen| keys::seen(&seen.channel, &seen.event)));
         }
-        if !commit.control.is_empty() {
-            self.epoch += 1;
-        }
+        let raises = commit.raises();
+        self.epoch += u64::from(raises.epoch);
+        self.people_epoch += u64::from(raises.people_epoch);
         self.last_seq += u64::try_from(commit.events.len()).unwrap_or(u64::MAX);
     }
 

@@ -108,7 +108,8 @@ const CONTROL: &str = "\
     SELECT epoch, mode, fell_back_from,
            ARRAY(SELECT body FROM freezes ORDER BY id),
            ARRAY(SELECT body FROM grants ORDER BY id),
-           ARRAY(SELECT body FROM delegations ORDER BY id)
+           ARRAY(SELECT body FROM delegations ORDER BY id),
+           people_epoch
     FROM head";
 
 /// Nodes show the key in the name of their connections, this one included.
@@ -188,6 +189,7 @@ impl Store for PostgresStore {
         let mode = |text: &str| text.parse().unwrap_or(Mode::Production);
         Ok(Control {
             epoch: count(&row, 0)?,
+            people_epoch: count(&row, 6)?,
             mode: mode(get(&row, 1)?),
             fell_back_from: get::<Option<&str>>(&row, 2)?.map(mode),
             freezes: documents(&row, 3)?,
@@ -205,6 +207,11 @@ impl Store for PostgresStore {
     async fn credentials(&self) -> Result<Vec<Credential>, StoreError> {
         let sql = format!("SELECT {CREDENTIAL_COLUMNS} FROM credentials ORDER BY id");
         self.readers.query(&sql, &[]).await?.iter().map(rows::credential).collect()
+    }
+
+    async fn person(&self, name: &str) -> Result<Option<Person>, StoreError> {
+        let found = self.readers.query("SELECT body FROM people WHERE name = $1", &[&name]).await?;
+        found.first().map(|row| rows::from_json(get(row, 0)?)).transpose()
     }
 
     async fn people(&self) -> Result<Vec<Person>, StoreError> {

@@ -82,8 +82,8 @@ pub(super) struct Looks {
 
 /// The time is read outside the part that waits for the lock: inside, it could be from before the wait.
 const LOCK: &str = "\
-    SELECT last_seq, epoch, pending, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint
-    FROM (SELECT last_seq, epoch, pending FROM head FOR UPDATE) locked";
+    SELECT last_seq, epoch, pending, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, people_epoch
+    FROM (SELECT last_seq, epoch, pending, people_epoch FROM head FOR UPDATE) locked";
 
 /// Where actions stand, who holds join keys, what idempotency keys led to, and how many actions agents have pending: in
 /// one statement, because asking costs more than looking. The first column says which it is.
@@ -125,6 +125,7 @@ pub(super) struct Head {
     now: Timestamp,
     last_seq: u64,
     epoch: u64,
+    people_epoch: u64,
     pending: u64,
 }
 
@@ -136,6 +137,7 @@ impl Head {
             now: time(row, 3)?,
             last_seq: count(row, 0)?,
             epoch: count(row, 1)?,
+            people_epoch: count(row, 4)?,
             pending: count(row, 2)?,
         })
     }
@@ -183,6 +185,7 @@ pub(super) async fn read(
         now: head.now,
         last_seq: head.last_seq,
         epoch: head.epoch,
+        people_epoch: head.people_epoch,
         all_pending: head.pending,
         ..Known::default()
     };

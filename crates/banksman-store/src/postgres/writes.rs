@@ -73,7 +73,7 @@ const RECORD: &str = "\
     counts AS (
         INSERT INTO pending_by_agents (agent, count) SELECT * FROM unnest($17::text[], $18::bigint[])
         ON CONFLICT (agent) DO UPDATE SET count = excluded.count)
-    UPDATE head SET last_seq = $19, epoch = $20, pending = $21";
+    UPDATE head SET last_seq = $19, epoch = $20, pending = $21, people_epoch = $22";
 
 impl Pens {
     pub(super) async fn prepare(session: &Session) -> Result<Self, StoreError> {
@@ -337,7 +337,7 @@ fn record<'a>(
     let counts = agents.iter().map(count).collect::<Result<Vec<_>, _>>()?;
     columns.push(Box::new(agents));
     columns.push(Box::new(counts));
-    for number in [known.last_seq, known.epoch, known.all_pending] {
+    for number in [known.last_seq, known.epoch, known.all_pending, known.people_epoch] {
         columns.push(Box::new(int(number)?));
     }
     Ok(columns)

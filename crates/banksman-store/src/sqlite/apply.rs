@@ -25,6 +25,8 @@ pub(super) struct Totals {
     pub(super) last_seq: u64,
     /// The epoch of the house rules.
     pub(super) epoch: u64,
+    /// The epoch of people.
+    pub(super) people_epoch: u64,
     /// The time at which the running transaction began.
     pub(super) now: Timestamp,
     /// Which agents gained (true) or lost a pending action in the running transaction.
@@ -52,8 +54,9 @@ impl Totals {
 
     /// Reads what another process may have written: the command line issues tokens beside the server.
     pub(super) fn refresh(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        self.epoch =
-            connection.prepare_cached("SELECT epoch FROM control")?.query_row([], |row| row.get(0))?;
+        (self.epoch, self.people_epoch) = connection
+            .prepare_cached("SELECT epoch, people_epoch FROM control")?
+            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
         self.last_seq = connection
             .prepare_cached("SELECT coalesce(max(seq), 0) FROM audit")?
             .query_row([], |row| row.get(0))?;
@@ -160,9 +163,13 @@ pub(super) fn apply(
     for change in &commit.control {
         change_control(connection, change)?;
     }
-    if !commit.control.is_empty() {
-        totals.epoch += 1;
-        connection.prepare_cached("UPDATE control SET epoch = ?1")?.execute([totals.epoch])?;
+    let raises = commit.raises();
+    if raises.epoch || raises.people_epoch {
+        totals.epoch += u64::from(raises.epoch);
+        totals.people_epoch += u64::from(raises.people_epoch);
+        connection
+            .prepare_cached("UPDATE control SET epoch = ?1, people_epoch = ?2")?
+            .execute([totals.epoch, totals.people_epoch])?;
     }
     let first_event = totals.last_seq + 1;
     for row in &commit.events {
@@ -194,6 +201,9 @@ fn check_guards(connection: &Connection, totals: &Totals, commit: &EncodedCommit
     let conflict = |conflict| Err(ApplyError::Conflict(conflict));
     if commit.control_epoch.is_some_and(|epoch| epoch != totals.epoch) {
         return conflict(Conflict::ControlMoved);
+    }
+    if commit.people_epoch.is_some_and(|epoch| epoch != totals.people_epoch) {
+        return conflict(Conflict::PeopleMoved);
     }
     let late = |row: &&CaseRow| row.before.is_some_and(|end| end <= totals.now);
     if let Some(row) = commit.advanced.iter().find(late) {

@@ -95,7 +95,7 @@ pub(super) fn change_control(connection: &Connection, change: &ControlChange) ->
                 )?
                 .execute(params![id.to_bytes(), at.as_micros()])?;
         }
-        ControlChange::PutPerson(person) => {
+        ControlChange::PutPerson(person) | ControlChange::NotePerson(person) => {
             let body = to_json(serde_json::to_string(person))?;
             connection
                 .prepare_cached(

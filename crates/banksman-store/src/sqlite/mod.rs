@@ -221,6 +221,11 @@ impl Store for SqliteStore {
         self.read(read::credentials).await
     }
 
+    async fn person(&self, name: &str) -> Result<Option<Person>, StoreError> {
+        let name = name.to_owned();
+        self.read(move |connection| read::person(connection, &name)).await
+    }
+
     async fn people(&self) -> Result<Vec<Person>, StoreError> {
         self.read(read::people).await
     }

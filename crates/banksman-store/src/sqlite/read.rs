@@ -71,9 +71,11 @@ pub(super) fn next_due(connection: &Connection) -> rusqlite::Result<Option<Times
 pub(super) fn control(connection: &Connection) -> rusqlite::Result<Control> {
     // One transaction, so that the epoch belongs to the lists.
     let view = connection.unchecked_transaction()?;
-    let (epoch, mode, fell_back_from) = view
-        .prepare_cached("SELECT epoch, mode, fell_back_from FROM control")?
-        .query_row([], |row| Ok((row.get(0)?, row.get::<_, String>(1)?, row.get::<_, Option<String>>(2)?)))?;
+    let (epoch, people_epoch, mode, fell_back_from) = view
+        .prepare_cached("SELECT epoch, people_epoch, mode, fell_back_from FROM control")?
+        .query_row([], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get::<_, String>(2)?, row.get::<_, Option<String>>(3)?))
+        })?;
     let freezes = view
         .prepare_cached("SELECT body FROM freezes ORDER BY id")?
         .query_map([], |row| rows::json::<Freeze>(row, 0))?
@@ -89,7 +91,7 @@ pub(super) fn control(connection: &Connection) -> rusqlite::Result<Control> {
     // The CHECK allows only known modes; if it is none all the same, be strict.
     let mode = mode.parse().unwrap_or(Mode::Production);
     let fell_back_from = fell_back_from.map(|mode| mode.parse().unwrap_or(Mode::Production));
-    Ok(Control { epoch, mode, fell_back_from, freezes, grants, delegations })
+    Ok(Control { epoch, people_epoch, mode, fell_back_from, freezes, grants, delegations })
 }
 
 pub(super) fn credential(connection: &Connection, hash: Digest) -> rusqlite::Result<Option<Credential>> {
@@ -104,6 +106,13 @@ pub(super) fn credentials(connection: &Connection) -> rusqlite::Result<Vec<Crede
         .prepare_cached(&format!("SELECT {CREDENTIAL_COLUMNS} FROM credentials ORDER BY id"))?
         .query_map([], rows::credential)?
         .collect()
+}
+
+pub(super) fn person(connection: &Connection, name: &str) -> rusqlite::Result<Option<Person>> {
+    connection
+        .prepare_cached("SELECT body FROM people WHERE name = ?1")?
+        .query_row([name], |row| rows::json(row, 0))
+        .optional()
 }
 
 pub(super) fn people(connection: &Connection) -> rusqlite::Result<Vec<Person>> {

@@ -15,6 +15,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_post.sql"),
     include_str!("migrations/0007_identity.sql"),
     include_str!("migrations/0008_parcels.sql"),
+    include_str!("migrations/0009_people_epoch.sql"),
 ];
 
 /// Brings a database up to date, all or nothing.

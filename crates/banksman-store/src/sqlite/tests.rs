@@ -82,6 +82,7 @@ fn approved(case: &Case) -> Transition {
     let ballot = Ballot {
         reviewer: person(PrincipalKind::Reviewer, "ann"),
         lent: Vec::new(),
+        brought_by: None,
         decision: Decision::Approve,
         version: case.version,
         digest: case.submission.digest,

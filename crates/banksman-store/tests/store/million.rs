@@ -153,6 +153,7 @@ impl Queue {
         let ballot = Ballot {
             reviewer: person(PrincipalKind::Reviewer, "ann"),
             lent: Vec::new(),
+            brought_by: None,
             decision: Decision::Approve,
             version: case.version,
             digest: case.submission.digest,

@@ -76,6 +76,7 @@ pub(crate) fn deciding(case: &Case, by: &str, decision: Decision) -> Commit {
     let ballot = Ballot {
         reviewer: person(PrincipalKind::Reviewer, by),
         lent: Vec::new(),
+        brought_by: None,
         decision,
         version: case.version,
         digest: case.submission.digest,

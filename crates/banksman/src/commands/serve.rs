@@ -120,11 +120,11 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
     let signer = folder.signer()?;
     let (store, clock) = args.database.open_to_serve(&folder, &signer).await?;
-    let judge = Box::new(Arc::clone(&policy));
+    let judge = Arc::clone(&policy);
     let engine = Engine::new(store, judge, clock, signer, EngineConfig::default()).await?;
     engine.staff_triage(Arc::new(Outside::new()));
     let (followed, digest) = (policy_path.clone(), policy.digest());
-    engine.load_policy(Box::new(Arc::clone(&policy)), &policy_path.display().to_string()).await?;
+    engine.load_policy(Arc::clone(&policy) as _, &policy_path.display().to_string()).await?;
     let (stop, stopping) = watch::channel(false);
     let url = format!("http://{address}");
     let gateway = match mcp {

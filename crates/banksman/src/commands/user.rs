@@ -30,17 +30,19 @@ enum UserCommand {
     List,
     /// Show one person
     Show(NameArgs),
-    /// Change what someone may; their browsers are signed out
+    /// Change what someone may; their browsers are signed out, and their tokens give no more
     Roles(RolesArgs),
     /// Make another invitation for someone who cannot sign in yet
     Invite(NameArgs),
+    /// Say that someone is a person of their own, whoever brought them in: then the two count as two
+    Confirm(NameArgs),
     /// Lock someone out, at once: their browsers and tokens stop working
     Lock(NameArgs),
     /// Let someone in again
     Unlock(NameArgs),
     /// Remove someone for good; their name stays taken
     Remove(NameArgs),
-    /// Take every way to sign in from someone who lost theirs, and invite them anew
+    /// Take every way in from someone who lost theirs, tokens too, and invite them anew
     Reset(NameArgs),
     /// Make a link that signs someone in, once, within 15 minutes
     SignInLink(NameArgs),
@@ -139,6 +141,11 @@ async fn perform(command: &UserCommand, engine: &Engine, context: &Context) -> a
             let link = engine.sign_in_link(person.id).await.map_err(usage)?;
             print_link(context, engine, &person, &link).await
         }
+        UserCommand::Confirm(who) => {
+            let person = find(engine, &who.name).await?;
+            let confirmed = engine.confirm_person(by, person.id).await.map_err(usage)?;
+            done(context, &confirmed, "counts as a person of their own")
+        }
         UserCommand::Lock(who) => stand(engine, context, &who.name, Standing::Locked, "is locked out").await,
         UserCommand::Unlock(who) => {
             stand(engine, context, &who.name, Standing::Active, "may come in again").await
@@ -216,6 +223,12 @@ fn ways(person: &PersonView) -> String {
     if ways.is_empty() { "no way to sign in yet".to_owned() } else { ways.join("; ") }
 }
 
+/// Who brought them in, while that matters.
+fn brought(person: &PersonView) -> String {
+    let brought = person.brought_by.iter();
+    brought.map(|by| format!("; brought in by {}, not confirmed", Visible(by))).collect()
+}
+
 fn list(context: &Context, people: &[Person]) -> anyhow::Result<()> {
     let views: Vec<PersonView> = people.iter().map(Person::view).collect();
     if context.globals.json {
@@ -234,10 +247,11 @@ fn list(context: &Context, people: &[Person]) -> anyhow::Result<()> {
             format!("  ({})", person.standing)
         };
         text.push_str(&format!(
-            "{:<8}  {}{roles}{standing}  {}\n",
+            "{:<8}  {}{roles}{standing}  {}{}\n",
             person.kind,
             Visible(&person.name),
-            ways(person)
+            ways(person),
+            brought(person)
         ));
     }
     context.print(&text)
@@ -254,11 +268,12 @@ fn sheet(person: &PersonView) -> String {
         Visible(&person.roles.join(", ")).to_string()
     };
     text.push_str(&format!(
-        "  kind      {}\n  roles     {roles}\n  standing  {}\n  since     {}\n  signs in  {}\n",
+        "  kind      {}\n  roles     {roles}\n  standing  {}\n  since     {}\n  signs in  {}{}\n",
         person.kind,
         person.standing,
         to_the_second(person.created_at),
-        ways(person)
+        ways(person),
+        brought(person)
     ));
     if let Some(until) = person.link_expires_at {
         text.push_str(&format!("  link      works until {}\n", to_the_second(until)));

@@ -220,3 +220,48 @@ fn what_is_only_observed_runs_at_once_but_neither_blocks_nor_freezes_give_way() 
         assert_eq!(opened(observed, None, &frozen).case.status(), Status::Blocked, "{tier} while frozen");
     }
 }
+
+/// An approval by someone whom another may be behind.
+fn approves_for(
+    case: &Case,
+    by: &str,
+    brought_by: Option<&str>,
+    moment: &Moment<'_>,
+) -> Result<Case, &'static str> {
+    let Command::Decide(ballot) = super::script::command(Ask::Vote(vote("nobody", Approve)), case) else {
+        unreachable!("a vote is a decision")
+    };
+    let ballot = Ballot { reviewer: principal(by), brought_by: brought_by.map(Into::into), ..ballot };
+    let done = step(case, Command::Decide(ballot), moment);
+    done.map(|transition| transition.case).map_err(|refusal| refusal.code())
+}
+
+#[test]
+fn those_who_may_be_one_person_are_one_voice() {
+    let now = Moment::at(second(1));
+    let two = || held(verdict(Tier::Escalate, 2, &[]));
+    let voices: [(&str, Option<&str>); 4] =
+        [("ada", None), ("bob", Some("ada")), ("cho", Some("ada")), ("ann", Some("ada"))];
+    for (first, behind_first) in voices {
+        let one = approves_for(&two(), first, behind_first, &now).unwrap();
+        for (second, behind_second) in voices.into_iter().filter(|(name, _)| *name != first) {
+            let again = approves_for(&one, second, behind_second, &now);
+            assert_eq!(again.unwrap_err(), "not_independent", "{first} and {second}");
+        }
+        for (other, behind) in [("eve", None), ("fay", Some("eve"))] {
+            let done = approves_for(&one, other, behind, &now).unwrap();
+            assert_eq!(done.status(), Status::Authorised, "{first} and {other}");
+        }
+    }
+}
+
+#[test]
+fn nobody_has_another_approve_what_is_their_own() {
+    let one = held(verdict(Tier::Approve, 1, &[]));
+    let owner = one.owner.clone().unwrap_or_else(|| one.agent.clone());
+    let now = Moment::at(second(1));
+    assert_eq!(approves_for(&one, "bob", Some(&owner), &now).unwrap_err(), "not_independent");
+    assert_eq!(approves_for(&one, "bob", Some("ada"), &now).unwrap().status(), Status::Authorised);
+    let alone = Moment { solo_operator: Some(&owner), ..now };
+    assert!(approves_for(&one, "bob", Some(&owner), &alone).is_ok(), "who may approve it themselves");
+}

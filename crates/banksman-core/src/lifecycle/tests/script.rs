@@ -123,6 +123,7 @@ pub(super) fn command(ask: Ask, case: &Case) -> Command {
             let ballot = Ballot {
                 reviewer: principal(vote.by),
                 lent: Vec::new(),
+                brought_by: None,
                 decision: vote.decision,
                 version: vote.version.unwrap_or(case.version),
                 digest: if vote.other_digest { other } else { case.submission.digest },

@@ -202,6 +202,7 @@ impl House {
                 Who::Agent | Who::Executor(_) | Who::Worker => agent(),
             },
             lent: Vec::new(),
+            brought_by: None,
             decision,
             version: seen.version,
             digest: seen.digest,

@@ -18,6 +18,8 @@ struct Ann<'a> {
     secret: TotpSecret,
     recovery: Vec<String>,
     browser: Browser,
+    /// What her browser is known by.
+    mark: String,
 }
 
 fn now(server: &Server) -> u64 {
@@ -49,8 +51,10 @@ impl<'a> Ann<'a> {
         assert_eq!(joined.status, 200, "{}", joined.text());
         let page = joined.text();
         let recovery = between(&page, "<li><code>", "<").into_iter().map(str::to_owned).collect();
+        let mark =
+            joined.cookies().iter().find(|cookie| cookie.starts_with("banksman_known=")).unwrap().to_string();
         let browser = Browser::with(server, cookie_of(&joined)).await;
-        Self { server, secret, recovery, browser }
+        Self { server, secret, recovery, browser, mark }
     }
 
     /// The next code that was not used yet.
@@ -62,6 +66,12 @@ impl<'a> Ann<'a> {
     async fn signs_in(&self, password: &str, code: &str) -> Response {
         sign_in(self.server, "ann-marie", password, code).await
     }
+
+    /// From the browser that she joined with.
+    async fn signs_in_at_home(&self, password: &str, code: &str) -> Response {
+        let fields = [("name", "ann-marie"), ("password", password), ("code", code)];
+        self.server.send(Request::form("/sign-in/password", &fields).header("Cookie", &self.mark)).await
+    }
 }
 
 async fn sign_in(server: &Server, name: &str, password: &str, code: &str) -> Response {
@@ -70,7 +80,7 @@ async fn sign_in(server: &Server, name: &str, password: &str, code: &str) -> Res
 }
 
 fn is_out(answer: &Response) -> bool {
-    answer.status == 403 && answer.header("set-cookie").is_none()
+    answer.status == 403 && answer.cookies().is_empty()
 }
 
 #[tokio::test]
@@ -271,4 +281,63 @@ async fn a_password_is_changed_and_given_up() {
     server.jump(Duration::from_secs(30));
     let new = ann.signs_in("another crane stands still", &secret.code_at(now(&server))).await;
     assert_eq!(new.status, 303);
+}
+
+#[tokio::test]
+async fn a_stranger_who_guesses_does_not_hold_back_a_browser_that_was_here_before() {
+    let server = Server::start().await;
+    let ann = Ann::joins(&server).await;
+    // A stranger keeps her account held, for as long as they like.
+    for _ in 0..15 {
+        server.jump(Duration::from_secs(900));
+        assert!(is_out(&ann.signs_in("a guess at a password", "123456").await));
+    }
+    assert!(is_out(&ann.signs_in(PASSWORD, &ann.code()).await), "a new browser has to wait");
+    let home = ann.signs_in_at_home(PASSWORD, &ann.code()).await;
+    assert_eq!(home.status, 303, "{}", home.text());
+    // Guessing from there has an end as well, and is told when it may go on.
+    for _ in 0..5 {
+        assert!(is_out(&ann.signs_in_at_home("a guess at a password", "123456").await));
+    }
+    let held = ann.signs_in_at_home(PASSWORD, &ann.code()).await;
+    assert_eq!(held.status, 303, "the wait was two seconds, and the code came thirty later");
+    for _ in 0..5 {
+        assert!(is_out(&ann.signs_in_at_home("a guess at a password", "123456").await));
+    }
+    let held = ann.signs_in_at_home("a guess at a password", "123456").await;
+    assert!(is_out(&held) && held.text().contains("The next can be made in"), "{}", held.text());
+    // Of another person, or changed, the mark is worth nothing.
+    let forged =
+        Request::form("/sign-in/password", &[("name", "ann-marie"), ("password", "x"), ("code", "1")])
+            .header("Cookie", "banksman_known=AAAA");
+    assert!(!server.send(forged).await.text().contains("The next can be made in"));
+}
+
+#[tokio::test]
+async fn a_new_password_signs_out_every_other_browser() {
+    let server = Server::start().await;
+    let ann = Ann::joins(&server).await;
+    let thief = Browser::with(&server, cookie_of(&ann.signs_in(PASSWORD, &ann.code()).await)).await;
+    let secret = TotpSecret::new([9; 20]);
+    let (shown, code) = (secret.to_base32(), secret.code_at(now(&server)));
+    let fields = [("password", "another crane stands still"), ("totp_secret", &shown), ("totp_code", &code)];
+    let set = ann.browser.form(&server, "/account/password", &fields).await;
+    assert_eq!(set.status, 200, "{}", set.text());
+    assert!(set.cookies().iter().any(|cookie| cookie.starts_with("banksman_known=")), "a new mark");
+    thief.open(&server, "/audit").await.problem(401, "unauthenticated");
+    assert_eq!(ann.browser.open(&server, "/audit").await.status, 200);
+}
+
+#[tokio::test]
+async fn whoever_tries_to_sign_in_moves_no_house_rules() {
+    let server = Server::start().await;
+    let ann = Ann::joins(&server).await;
+    let before = server.engine.house().await.unwrap();
+    for _ in 0..3 {
+        assert!(is_out(&ann.signs_in("a guess at a password", "123456").await));
+    }
+    assert_eq!(ann.signs_in(PASSWORD, &ann.code()).await.status, 303);
+    let after = server.engine.house().await.unwrap();
+    assert_eq!(after.epoch, before.epoch, "commits of others start again for nothing");
+    assert!(after.people_epoch > before.people_epoch);
 }

@@ -15,11 +15,12 @@ pub(crate) fn b64(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(bytes)
 }
 
-/// Counts its signatures, as a security key does.
+/// Counts its signatures, as a security key does, or does not, as passkeys do that live on several devices.
 pub(crate) struct Key {
     pair: EcdsaKeyPair,
     id: Vec<u8>,
     count: u32,
+    counts: bool,
 }
 
 /// The fields of a form that a passkey answered.
@@ -30,11 +31,16 @@ impl Key {
         let pkcs8 =
             EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, &SystemRandom::new()).unwrap();
         let pair = EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_ASN1_SIGNING, pkcs8.as_ref()).unwrap();
-        Self { pair, id: id.into(), count: 0 }
+        Self { pair, id: id.into(), count: 0, counts: true }
+    }
+
+    /// One that lives on several devices.
+    pub(crate) fn synced(id: &str) -> Self {
+        Self { counts: false, ..Self::new(id) }
     }
 
     fn data(&mut self, flags: u8, rest: &[u8]) -> Vec<u8> {
-        self.count += 1;
+        self.count += u32::from(self.counts);
         [Digest::of(b"localhost").as_bytes().as_slice(), &[flags], &self.count.to_be_bytes(), rest].concat()
     }
 

@@ -78,15 +78,11 @@ impl Browser {
     }
 }
 
-/// The cookie that an answer sets, as a browser sends it back.
+/// The cookie of the session that an answer begins.
 pub(crate) fn cookie_of(answer: &Response) -> String {
-    answer
-        .header("set-cookie")
-        .unwrap_or_else(|| panic!("no cookie: {answer:?}"))
-        .split(';')
-        .next()
-        .unwrap()
-        .to_owned()
+    let cookies = answer.cookies();
+    let session = cookies.iter().find(|cookie| cookie.contains("banksman_session="));
+    (*session.unwrap_or_else(|| panic!("no session: {answer:?}"))).to_owned()
 }
 
 /// Where an answer leads and what it has said there; the seal differs from session to session.

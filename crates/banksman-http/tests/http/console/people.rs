@@ -1,8 +1,12 @@
 //! `/people`: looking after people, by those who may.
 
-use banksman_core::PrincipalKind::{Admin, Reviewer};
+use banksman_core::PrincipalKind::{self, Admin, Reviewer};
+use banksman_core::{Actor, PersonId, Standing};
+use banksman_engine::{By, EngineError, NewToken, VouchedFor};
+use banksman_store::{Person, Subject};
 use serde_json::json;
 
+use super::key::{AtHome, Key, challenge};
 use super::{Browser, cookie_of, told};
 use crate::client::Request;
 use crate::server::Server;
@@ -153,4 +157,179 @@ async fn a_session_that_someone_else_chose_is_never_taken_over() {
         let page = server.send(Request::get("/audit").header("Cookie", &foisted)).await;
         assert!(page.status == 401 || page.text().contains("mallory"), "the old cookie is not ada's");
     }
+}
+
+fn token(kind: PrincipalKind, name: &str, roles: &[&str]) -> NewToken {
+    let roles = roles.iter().copied().map(String::from).collect();
+    NewToken { kind, name: name.into(), owner: None, roles, lifetime: None }
+}
+
+#[tokio::test]
+async fn a_token_gives_no_more_than_its_owner_may_now() {
+    let server = Server::start().await;
+    let bob = server.person(Admin, "bob", &["finance"]).await;
+    let issue = |new: NewToken| server.engine.issue_token(new, Actor::Operator);
+    let secret = issue(token(Admin, "bob", &["finance"])).await.unwrap().secret;
+    let people = || server.send(Request::get("/v1/people").by(&secret));
+    let action = server.propose("pay", json!({})).await;
+    assert_eq!(people().await.status, 200);
+    let rights = |kind, roles: &[&str]| {
+        let roles = roles.iter().copied().map(String::from).collect();
+        server.engine.change_rights(By::Operator, bob, kind, roles)
+    };
+    rights(Reviewer, &["support"]).await.unwrap();
+    people().await.problem(403, "wrong_credential");
+    let refused = server.decide(&secret, &action, json!({"decision": "approve"})).await;
+    assert_eq!(refused.problem(403, "missing_role")["code"], "missing_role");
+    // What was taken comes back with the rights, but no token gets more than it was made for.
+    rights(Admin, &["finance", "support"]).await.unwrap();
+    assert_eq!(people().await.status, 200);
+    let plain = issue(token(Reviewer, "bob", &[])).await.unwrap().secret;
+    server.send(Request::get("/v1/people").by(&plain)).await.problem(403, "wrong_credential");
+    server.engine.reset_person(By::Operator, bob).await.unwrap();
+    people().await.problem(401, "unauthenticated");
+    // And none is made that would give more.
+    rights(Reviewer, &["support"]).await.unwrap();
+    for beyond in [token(Admin, "bob", &[]), token(Reviewer, "bob", &["finance"])] {
+        assert!(matches!(issue(beyond).await, Err(EngineError::Invalid(_))));
+    }
+    server.engine.change_standing(By::Operator, bob, Standing::Locked).await.unwrap();
+    assert!(matches!(issue(token(Reviewer, "bob", &[])).await, Err(EngineError::Invalid(_))));
+    assert!(issue(token(PrincipalKind::Agent, "bob", &[])).await.is_ok(), "an agent is nobody's person");
+}
+
+/// Adds someone over the page and accepts the invitation with a key of one's own.
+async fn puppet<'a>(
+    server: &'a Server,
+    by: &AtHome<'_>,
+    name: &str,
+    admin: bool,
+    key: &mut Key,
+) -> (AtHome<'a>, PersonId) {
+    let mut fields = vec![("name", name), ("roles", "")];
+    if admin {
+        fields.push(("admin", "yes"));
+    }
+    let page = by.submit("/people", &fields, &Vec::new()).await;
+    assert_eq!(page.status, 200, "{}", page.text());
+    let page = page.text();
+    let code = link(&page).rsplit('=').next().unwrap().to_owned();
+    let home = AtHome::stranger(server);
+    let asked = challenge(&home.open(&format!("/join?code={code}")).await.text());
+    let answer = key.create(&asked, &home.origin());
+    let joined = home.submit("/join/passkey", &[("code", &code)], &answer).await;
+    let id = server.person(Reviewer, name, &[]).await;
+    (home.signed_in(&joined).await, id)
+}
+
+async fn at_home<'a>(server: &'a Server, name: &str) -> AtHome<'a> {
+    let code = server.sign_in_code(name).await;
+    let door = AtHome::stranger(server);
+    let answer = door.submit("/sign-in", &[("code", &code)], &Vec::new()).await;
+    door.signed_in(&answer).await
+}
+
+async fn approve(who: &AtHome<'_>, action: &serde_json::Value) -> crate::client::Response {
+    let (version, digest) = (action["version"].to_string(), action["digest"].as_str().unwrap());
+    let fields = [
+        ("id", crate::server::id(action)),
+        ("version", version.as_str()),
+        ("digest", digest),
+        ("decision", "approve"),
+    ];
+    who.submit("/decide", &fields, &Vec::new()).await
+}
+
+#[tokio::test]
+async fn one_administrator_alone_is_one_person_however_many_they_make() {
+    let server = Server::start().await;
+    let ada = at_home(&server, "ada").await;
+    let (mut one, mut two) = (Key::new("key-1"), Key::new("key-2"));
+    let (bob, bob_id) = puppet(&server, &ada, "bob-dylan", true, &mut one).await;
+    // Whom a puppet makes is no more of a person.
+    let (carl, carl_id) = puppet(&server, &bob, "carl-otto", false, &mut two).await;
+    let action = server.propose("delete_customer", json!({"id": 7})).await;
+    assert_eq!(approve(&carl, &action).await.status, 303);
+    for who in [&ada, &bob] {
+        let refused = approve(who, &action).await;
+        assert_eq!(refused.status, 409);
+        assert!(refused.text().contains("do not count as two people"), "{}", refused.text());
+    }
+    // Nor can they vouch for one another.
+    for (who, id) in [(&ada, bob_id), (&ada, carl_id), (&bob, carl_id), (&bob, bob_id)] {
+        who.submit(&format!("/people/{id}/confirm"), &[], &Vec::new()).await.problem(403, "not_yours");
+    }
+    let page = ada.open("/people").await.text();
+    assert!(page.contains("brought in by") && page.contains("not confirmed"), "{page}");
+    // Somebody else may; from then on carl is himself, and only he.
+    server.person(Admin, "eve", &[]).await;
+    let eve = at_home(&server, "eve").await;
+    let confirmed = eve.submit(&format!("/people/{carl_id}/confirm"), &[], &Vec::new()).await;
+    assert_eq!(confirmed.header("location"), Some("/people?said=person-confirmed"));
+    let twice = eve.submit(&format!("/people/{carl_id}/confirm"), &[], &Vec::new()).await;
+    assert_eq!(twice.status, 409, "there is nothing to confirm any more");
+    let other = server.propose("delete_customer", json!({"id": 8})).await;
+    assert_eq!(approve(&ada, &other).await.status, 303);
+    assert_eq!(approve(&bob, &other).await.status, 409);
+    assert_eq!(approve(&carl, &other).await.status, 303);
+    assert_eq!(server.show(&server.riley, &other).await["status"], "authorised");
+    let log = ada.open("/audit?type=person").await.text();
+    assert!(log.contains("confirmed to be a person of their own"), "{log}");
+}
+
+#[tokio::test]
+async fn whoever_is_reset_is_in_the_hand_of_whoever_did_it() {
+    let server = Server::start().await;
+    let ada = at_home(&server, "ada").await;
+    let (mut old, mut new) = (Key::new("key-1"), Key::new("key-2"));
+    AtHome::invited(&server, "bob-dylan", &[], &mut old).await;
+    let id = server.person(Reviewer, "bob-dylan", &[]).await;
+    let page = ada.submit(&format!("/people/{id}/reset"), &[], &Vec::new()).await.text();
+    let code = link(&page).rsplit('=').next().unwrap().to_owned();
+    let door = AtHome::stranger(&server);
+    let asked = challenge(&door.open(&format!("/join?code={code}")).await.text());
+    let joined = door.submit("/join/passkey", &[("code", &code)], &new.create(&asked, &door.origin())).await;
+    let bob = door.signed_in(&joined).await;
+    let action = server.propose("delete_customer", json!({"id": 7})).await;
+    assert_eq!(approve(&ada, &action).await.status, 303);
+    assert_eq!(approve(&bob, &action).await.status, 409);
+    server.engine.confirm_person(By::Operator, id).await.unwrap();
+    assert_eq!(approve(&bob, &action).await.status, 303, "whoever is at the machine may say so");
+}
+
+fn vouched(name: &str) -> VouchedFor {
+    let subject = Subject { issuer: "https://id.example".into(), subject: "4711".into(), set_aside: false };
+    VouchedFor { subject, name: name.into(), kind: Reviewer, roles: vec!["finance".into()] }
+}
+
+async fn everyone(server: &Server) -> Vec<Person> {
+    server.engine.people(By::Operator).await.unwrap()
+}
+
+#[tokio::test]
+async fn whoever_was_removed_does_not_come_back_under_another_name() {
+    let server = Server::start().await;
+    server.engine.sign_in_vouched(vouched("dora"), "x").await.unwrap();
+    let dora = everyone(&server).await.pop().unwrap();
+    server.engine.change_standing(By::Operator, dora.id, Standing::Removed).await.unwrap();
+    for name in ["dora", "dora2"] {
+        let refused = server.engine.sign_in_vouched(vouched(name), "x").await;
+        assert!(matches!(refused, Err(EngineError::Unauthenticated)), "{name}: {refused:?}");
+    }
+    assert_eq!(everyone(&server).await.len(), 1);
+}
+
+#[tokio::test]
+async fn whoever_was_reset_comes_back_by_the_provider_as_who_they_were() {
+    let server = Server::start().await;
+    let session = server.engine.sign_in_vouched(vouched("dora"), "x").await.unwrap();
+    let dora = everyone(&server).await.pop().unwrap();
+    server.engine.reset_person(By::Operator, dora.id).await.unwrap();
+    assert!(server.engine.authenticate_session(&session.secret).await.is_err());
+    // The provider may be what was lost: an invitation works as well, until they come by the provider again.
+    let link = server.engine.invite(By::Operator, dora.id).await.unwrap();
+    server.engine.sign_in_vouched(vouched("dora-renamed"), "x").await.unwrap();
+    assert!(server.engine.invited(&link.code).await.is_err());
+    let [after] = everyone(&server).await.try_into().unwrap();
+    assert_eq!((after.id, after.name.as_str(), after.can_sign_in()), (dora.id, "dora", true));
 }

@@ -205,3 +205,48 @@ async fn a_log_that_was_tampered_with_does_not_hold() {
         events.iter().filter(|(seq, _)| *seq != 3).filter(|(seq, event)| evidence.take(*seq, event).is_err());
     assert!(gaps.count() >= 1);
 }
+
+#[tokio::test]
+async fn what_a_synced_passkey_signed_decides_once_however_often_it_is_sent() {
+    let server = Server::start().await;
+    let mut key = Key::synced("key-1");
+    let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
+    let action = server.propose("land", json!({"rocket": 1})).await;
+    let answer = touched(&ann, &mut key, &action, "approve", &[]).await;
+    let all = (0..4).map(|_| press(&ann, &action, "approve", &[], &answer));
+    let answers = futures_util::future::join_all(all).await;
+    assert_eq!(answers.iter().filter(|answer| answer.status == 303).count(), 1);
+    assert_eq!(server.show(&server.riley, &action).await["votes"].as_array().unwrap().len(), 1);
+    // Nor on the version that an edit makes, nor on the same action proposed again.
+    let edit = [("args", "{\"rocket\":2}")];
+    let signed = touched(&ann, &mut key, &action, "modify", &edit).await;
+    assert_eq!(press(&ann, &action, "modify", &edit, &signed).await.status, 303);
+    let edited = server.show(&server.riley, &action).await;
+    for (decision, more, answer) in
+        [("approve", &[] as &[(&str, &str)], &answer), ("modify", &edit, &signed), ("approve", &[], &signed)]
+    {
+        assert_eq!(press(&ann, &edited, decision, more, answer).await.status, 409, "{decision}");
+    }
+    let again = server.propose("land", json!({"rocket": 1})).await;
+    assert_eq!(press(&ann, &again, "approve", &[], &answer).await.status, 409);
+    assert_eq!(server.show(&server.riley, &again).await["votes"], json!([]));
+}
+
+#[tokio::test]
+async fn whoever_signs_an_edit_sees_what_it_makes() {
+    let server = Server::start().await;
+    let mut key = Key::new("key-1");
+    let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
+    let action = server.propose("launch", json!({"rocket": 1})).await;
+    let edit = [("args", "{\"rocket\":4242}")];
+    let page = press(&ann, &action, "modify", &edit, &Vec::new()).await.text();
+    let mut answer = key.sign(&challenge(&page), &ann.origin());
+    answer.push(("nonce", hidden(&page, "nonce")));
+    assert_eq!(press(&ann, &action, "modify", &edit, &answer).await.status, 303);
+    let made = server.show(&server.riley, &action).await;
+    let (old, new) = (action["digest"].as_str().unwrap(), made["digest"].as_str().unwrap());
+    assert!(page.contains(&format!("<code>{new}</code>")), "{page}");
+    assert!(!page.contains(&format!("<code>{old}</code>")) && page.contains("version 2"), "{page}");
+    let (shown, _) = page.split_once("class=\"passkey\"").unwrap();
+    assert!(shown.contains("4242"), "the arguments: {page}");
+}

@@ -91,5 +91,5 @@ async fn a_policy_that_observes_says_so_and_what_it_let_through_can_be_listed() 
 
 async fn load(server: &Server, text: &str) {
     let policy = banksman_policy::Policy::parse("policy.yaml", &format!("version: 1\n{text}")).unwrap();
-    server.engine.load_policy(Box::new(policy), "test").await.unwrap();
+    server.engine.load_policy(std::sync::Arc::new(policy), "test").await.unwrap();
 }

@@ -31,7 +31,7 @@ async fn a_policy_that_was_refused_is_seen_until_one_is_taken_up() {
 
     let better = Policy::parse("better", "version: 1\n").unwrap();
     let digest = better.digest().to_string();
-    server.engine.load_policy(Box::new(better), "better.yaml").await.unwrap();
+    server.engine.load_policy(std::sync::Arc::new(better), "better.yaml").await.unwrap();
     let now = policy().await.ok(200);
     assert_eq!((&now["digest"], &now["source"]), (&digest.into(), &"better.yaml".into()));
     assert!(now.get("refused").is_none(), "{now}");
