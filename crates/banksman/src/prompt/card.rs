@@ -29,6 +29,17 @@ pub(crate) struct Card {
     verdict: Verdict,
 }
 
+/// How much of the box to draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
+    /// The beginning of what is long.
+    Short,
+    /// All of it.
+    Whole,
+    /// All of it, without blank lines between.
+    Dense,
+}
+
 /// The box, line by line.
 #[derive(Debug, Clone)]
 pub(super) struct Drawn {
@@ -67,16 +78,16 @@ impl Card {
         self.verdict.require_reason
     }
 
-    /// The box, in short or whole.
-    pub(super) fn draw(&self, screen: Screen, whole: bool) -> Drawn {
-        let mut frame = Frame::new(screen);
-        let most = |short: usize| if whole { usize::MAX } else { short };
+    /// The box.
+    pub(super) fn draw(&self, screen: Screen, size: Size) -> Drawn {
+        let mut frame = Frame::new(screen, size);
+        let most = |short: usize| if size == Size::Short { short } else { usize::MAX };
         frame.edge('┌', '┐');
         frame.own(Tone::Bold, "[!] APPROVAL REQUIRED");
         frame.edge('├', '┤');
         let level = self.verdict.risk.as_str().to_uppercase();
         frame.own(Tone::Plain, &format!("The agent wants to do something of {level} risk:"));
-        frame.own(Tone::Plain, "");
+        frame.blank();
         frame.field("Tool: ", &format!("{} ({})", self.tool, self.kind));
         if let Some(server) = passed_on_to(&self.context) {
             frame.field("Passed on to the server: ", server);
@@ -85,10 +96,10 @@ impl Card {
         for claim in claims(&self.context) {
             frame.claim(&claim, most(0));
         }
-        frame.own(Tone::Plain, "");
+        frame.blank();
         frame.own(Tone::Plain, "Parameters:");
         frame.lines(&pretty(&self.args), most(SHORT_LINES));
-        frame.own(Tone::Plain, "");
+        frame.blank();
         let undo = undo(&self.assessment);
         frame.own(Tone::from(self.verdict.risk), &format!("Risk: {level} - {undo}"));
         frame.field("Rule: ", &self.verdict.rule);
@@ -100,7 +111,7 @@ impl Card {
             frame.field("- ", &finding.reason);
         }
         frame.more(findings.len().saturating_sub(most(SHORT_FINDINGS)), "findings");
-        frame.own(Tone::Plain, "");
+        frame.blank();
         frame.own(Tone::Bold, "[a] Approve  [d] Deny  [v] View full details");
         frame.edge('└', '┘');
         Drawn { lines: frame.out, left_out: frame.left_out }
@@ -111,19 +122,27 @@ struct Frame {
     screen: Screen,
     /// Columns between the bars, without the space beside each.
     room: usize,
+    size: Size,
     out: Vec<String>,
     left_out: bool,
 }
 
 impl Frame {
-    fn new(screen: Screen) -> Self {
+    fn new(screen: Screen, size: Size) -> Self {
         let outside = screen.columns().min(WIDEST);
-        Self { screen, room: outside.saturating_sub(4), out: Vec::new(), left_out: false }
+        Self { screen, room: outside.saturating_sub(4), size, out: Vec::new(), left_out: false }
     }
 
     fn edge(&mut self, left: char, right: char) {
         let bar = "─".repeat(self.room + 2);
         self.out.push(format!("{left}{bar}{right}"));
+    }
+
+    /// Room between two parts, if there is any.
+    fn blank(&mut self) {
+        if self.size != Size::Dense {
+            self.line(Tone::Plain, "");
+        }
     }
 
     /// A line of ours.
@@ -194,8 +213,8 @@ mod tests {
     const NARROW: Screen = Screen { terminal_columns: Some(44), colours: false };
     const COLOURFUL: Screen = Screen { terminal_columns: Some(80), colours: true };
 
-    fn drawn(action: &ActionView, screen: Screen, whole: bool) -> String {
-        let Drawn { lines, left_out } = Card::of_view(action).draw(screen, whole);
+    fn drawn(action: &ActionView, screen: Screen, size: Size) -> String {
+        let Drawn { lines, left_out } = Card::of_view(action).draw(screen, size);
         let text = lines.join("\r\n");
         assert_eq!(left_out, text.contains("press v)"), "{text}");
         text
@@ -207,7 +226,7 @@ mod tests {
         action.context.estimated_cost_usd = Some(0.5);
         action.context.affected_systems = vec!["chat_api".into(), "webhook".into()];
         action.context.rollback_plan = Some("Remove injection logic".into());
-        let text = drawn(&action, COLOURFUL, false);
+        let text = drawn(&action, COLOURFUL, Size::Short);
         for expected in [
             "[!] APPROVAL REQUIRED",
             "Tool: process_refund (tool)",
@@ -239,8 +258,8 @@ mod tests {
         for finding in &mut action.assessment.findings {
             finding.reason = hostile.into();
         }
-        for whole in [false, true] {
-            let text = drawn(&action, NARROW, whole);
+        for size in [Size::Short, Size::Whole, Size::Dense] {
+            let text = drawn(&action, NARROW, size);
             assert!(!text.replace("\r\n", "").chars().any(char::is_control), "{text:?}");
             let lines: Vec<&str> = text.trim_end().split("\r\n").collect();
             for line in &lines {
@@ -262,9 +281,9 @@ mod tests {
         let many: Vec<u32> = (0..100).collect();
         action.args =
             CanonicalJson::parse(serde_json::json!({ "many": many }).to_string().as_bytes()).unwrap();
-        let short = drawn(&action, COLOURFUL, false);
+        let short = drawn(&action, COLOURFUL, Size::Short);
         assert!(short.contains("more lines: press v)") && !short.contains(" 99"), "{short}");
-        let whole = drawn(&action, COLOURFUL, true);
+        let whole = drawn(&action, COLOURFUL, Size::Whole);
         assert!(!whole.contains("press v)") && whole.contains(" 99"), "{whole}");
     }
 }

@@ -1,10 +1,10 @@
 //! The box, page by page: a yes counts only for what has been on the screen.
 
-use super::card::{Card, Drawn};
+use super::card::{Card, Drawn, Size};
 use crate::display::Screen;
 
-/// Rows that the box does not get: the question, and the line above it.
-const OTHER_ROWS: usize = 2;
+/// Rows that the box does not get: the question.
+const OTHER_ROWS: usize = 1;
 /// However low the terminal, so much at a time.
 const FEWEST: usize = 3;
 
@@ -20,13 +20,12 @@ impl Pages {
     /// What to show first, which is all of it if that fits.
     pub(super) fn of(card: &Card, screen: Screen, rows: usize) -> (String, Self) {
         let rows = rows.saturating_sub(OTHER_ROWS).max(FEWEST);
-        let whole = card.draw(screen, true);
-        let short = card.draw(screen, false);
-        let fits = whole.lines.len() <= rows;
+        let Drawn { lines, .. } = card.draw(screen, Size::Whole);
+        let lines = if lines.len() > rows { card.draw(screen, Size::Dense).lines } else { lines };
         // What scrolls away before anyone could read it has not been seen, even if nothing was left out.
-        let Drawn { lines: first, left_out } = if fits { whole.clone() } else { short };
-        let seen = !left_out && first.len() <= rows;
-        (text(&first), Self { lines: whole.lines, rows, next: 0, seen })
+        let seen = lines.len() <= rows;
+        let first = if seen { text(&lines) } else { text(&card.draw(screen, Size::Short).lines) };
+        (first, Self { lines, rows, next: 0, seen })
     }
 
     /// Whether all of it has been on the screen.
@@ -75,8 +74,8 @@ mod tests {
         let many: Vec<u32> = (0..100).collect();
         action.args = sample::json(&serde_json::json!({ "many": many }).to_string());
         let card = Card::of_view(&action);
-        let whole = text(&card.draw(SCREEN, true).lines);
-        for rows in [0, 5, 24, 60, 100] {
+        let whole = text(&card.draw(SCREEN, Size::Dense).lines);
+        for rows in [0, 5, 24, 60, 90] {
             let (_, mut pages) = Pages::of(&card, SCREEN, rows);
             let mut shown = String::new();
             while !pages.were_seen() {
@@ -86,6 +85,15 @@ mod tests {
             }
             assert_eq!(shown, whole, "{rows} rows");
         }
+    }
+
+    #[test]
+    fn what_fits_without_blank_lines_need_not_be_paged() {
+        let card = Card::of_view(&sample::action());
+        let rows = card.draw(SCREEN, Size::Dense).lines.len() + OTHER_ROWS;
+        assert!(card.draw(SCREEN, Size::Whole).lines.len() + OTHER_ROWS > rows);
+        assert!(Pages::of(&card, SCREEN, rows).1.were_seen());
+        assert!(!Pages::of(&card, SCREEN, rows - 1).1.were_seen());
     }
 
     #[test]

@@ -75,7 +75,7 @@ fn yes_does_not_count_before_all_has_been_shown() {
     let trace = site.user.home().join("trace");
     let script = format!(
         "{}touch trace # held-for-review, and the last line\n",
-        (0..40).map(|line| format!("true {line}\n")).collect::<String>()
+        (0..400).map(|line| format!("true {line}\n")).collect::<String>()
     );
     let mut person = Person::sit_down();
     let mut child = start_at(&person, &site.command(&["exec", "--shell", &script]));
@@ -83,16 +83,12 @@ fn yes_does_not_count_before_all_has_been_shown() {
     assert!(!shown.contains("the last line"), "{shown}");
     person.types("a");
     person.sees("Not all of it has been shown: press v");
-    let mut pages = 0;
-    let mut read = String::new();
-    while !read.contains("Approve? [a/D/v]") {
-        person.sees("  auto-deny in");
+    for _ in 0..50 {
+        if person.sees("  auto-deny in").contains("Approve? [a/D/v]") {
+            break;
+        }
         assert!(!trace.exists(), "it ran before all was shown");
         person.types("v");
-        pages += 1;
-        read.push_str(&person.sees("[K"));
-        read.push_str(&person.sees("]"));
-        assert!(pages < 20, "{read}");
     }
     person.types("a");
     assert_eq!(end(&mut child).code(), Some(0));
