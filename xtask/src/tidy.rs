@@ -172,10 +172,10 @@ fn tidy_pure_crates_read_no_clock_and_no_environment() {
 fn tidy_only_the_binary_names_a_concrete_store() {
     for path in files() {
         let text = path.to_string_lossy().into_owned();
-        let outer = ["crates/banksman-engine/src", "crates/banksman-mcp/src", "crates/banksman-http/src"]
+        let may = ["crates/banksman/", "crates/banksman-store/", "crates/banksman-faults/"]
             .iter()
             .any(|folder| text.starts_with(folder));
-        if outer && text.ends_with(".rs") {
+        if !may && text.starts_with("crates/") && text.contains("/src/") && text.ends_with(".rs") {
             let source = read(&path);
             let named = ["sqlite::", "postgres::"].into_iter().find(|store| source.contains(store));
             assert_eq!(named, None, "{text} names a concrete store");
@@ -225,4 +225,29 @@ fn tidy_decision_records_are_numbered_without_gaps() {
     numbers.sort_unstable();
     assert_eq!(numbers, (1..=numbers.len()).collect::<Vec<_>>());
     assert!(!numbers.is_empty());
+}
+
+#[test]
+fn tidy_whoever_looks_for_a_crate_or_a_page_finds_it() {
+    let files: Vec<String> = files().iter().map(|path| path.to_string_lossy().into_owned()).collect();
+    let map = read(Path::new("ARCHITECTURE.md"));
+    for (name, _) in ARROWS {
+        let row = map.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("ARCHITECTURE.md: the code map does not name {name}"));
+        // What a row names is there: files and folders of the crate, in whichever of its folders.
+        for named in
+            row.split('`').skip(1).step_by(2).filter(|word| word.ends_with(".rs") || word.ends_with('/'))
+        {
+            let known = files.iter().any(|path| {
+                path.starts_with(&format!("crates/{name}/")) && path.contains(&format!("/{named}"))
+            });
+            assert!(known, "ARCHITECTURE.md: {name} has no {named}");
+        }
+    }
+    let start = read(Path::new("README.md"));
+    for path in &files {
+        if path.starts_with("docs/") && path.ends_with(".md") && path.matches('/').count() == 1 {
+            assert!(start.contains(&format!("]({path})")), "README.md does not lead to {path}");
+        }
+    }
 }

@@ -95,7 +95,7 @@ impl Engine {
             remark: remark(&rule.id),
         });
         let catalogue = policy.assessor().shared_catalogue();
-        let looked_for = catalogue.rules().iter().map(|rule| LookedFor {
+        let looked_for = catalogue.rules().map(|rule| LookedFor {
             id: rule.id.clone(),
             level: rule.level,
             reason: rule.reason.clone(),

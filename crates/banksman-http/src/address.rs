@@ -2,6 +2,8 @@
 
 use std::net::SocketAddr;
 
+use axum::http::HeaderMap;
+use axum::http::header::HOST;
 use banksman_identity::Site;
 use url::{Host, Url};
 
@@ -94,10 +96,21 @@ impl PublicAddress {
     pub(crate) fn is_at(&self, host: &str) -> bool {
         host.eq_ignore_ascii_case(&self.authority)
     }
+
+    /// The address by which a client reached us; the server has checked that its host is one of ours. What stands before us
+    /// at our public address may speak TLS.
+    pub(crate) fn reached_by(&self, headers: &HeaderMap) -> String {
+        match headers.get(HOST).and_then(|host| host.to_str().ok()) {
+            Some(host) if !self.is_at(host) => format!("http://{host}"),
+            Some(_) | None => self.origin.clone(),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     #[test]
@@ -117,6 +130,19 @@ mod tests {
             ["", "banksman.example", "ftp://x", "https://x/path", "https://x/?q", "https://u:p@x", "https://"]
         {
             assert!(PublicAddress::parse(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn clients_are_told_the_address_that_they_came_by() {
+        let address = PublicAddress::parse("https://banksman.example").unwrap();
+        for (host, told) in [
+            ("banksman.example", "https://banksman.example"),
+            ("127.0.0.1:7447", "http://127.0.0.1:7447"),
+            ("banksman.example:7447", "http://banksman.example:7447"),
+        ] {
+            let headers = HeaderMap::from_iter([(HOST, HeaderValue::from_static(host))]);
+            assert_eq!(address.reached_by(&headers), told);
         }
     }
 

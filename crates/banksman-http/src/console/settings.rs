@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::extract::State;
-use axum::http::header::{HOST, SET_COOKIE};
+use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use banksman_core::{Action, Actor, PrincipalKind, json};
@@ -74,10 +74,8 @@ fn keeping(mut response: Response, likes: Preferences) -> Page {
 }
 
 pub(crate) async fn guide(State(app): State<App>, session: Session, headers: HeaderMap) -> Page {
-    // The name that the browser came by; the server has checked that it is one of ours.
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("127.0.0.1:7447");
     let desk = Desk::of(&app, &session).await?;
-    Ok(html(StatusCode::OK, banksman_web::guide(&desk.frame(None), &format!("http://{host}"))))
+    Ok(html(StatusCode::OK, banksman_web::guide(&desk.frame(None), &app.address.reached_by(&headers))))
 }
 
 /// Proposes the sample, as an agent that exists for that moment: who asks comes from a credential, here too.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRequestParts, Path, State};
-use axum::http::header::{HOST, WWW_AUTHENTICATE};
+use axum::http::header::WWW_AUTHENTICATE;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue};
 use axum::response::{IntoResponse, Response};
@@ -31,7 +31,7 @@ impl FromRequestParts<App> for McpCaller {
             Ok(AgentCaller(agent)) => Ok(Self(agent)),
             Err(problem) => {
                 let mut response = problem.into_response();
-                let base = base(&parts.headers);
+                let base = app.address.reached_by(&parts.headers);
                 let challenge = format!(
                     "Bearer realm=\"banksman\", resource_metadata=\"{base}{METADATA}{}\"",
                     parts.uri.path()
@@ -47,17 +47,15 @@ impl FromRequestParts<App> for McpCaller {
     }
 }
 
-/// The name by which the client reached us; it was checked to be one of ours.
-fn base(headers: &HeaderMap) -> String {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or("localhost");
-    format!("http://{host}")
-}
-
 /// `GET /.well-known/oauth-protected-resource`, and the same for one server.
-pub(crate) async fn protected_resource(upstream: Upstream, headers: HeaderMap) -> Answer {
+pub(crate) async fn protected_resource(
+    State(app): State<App>,
+    upstream: Upstream,
+    headers: HeaderMap,
+) -> Answer {
     let path = upstream.map_or_else(|| "/mcp".to_owned(), |Path(name)| format!("/mcp/{name}"));
     ok(&json!({
-        "resource": format!("{}{path}", base(&headers)),
+        "resource": format!("{}{path}", app.address.reached_by(&headers)),
         "resource_name": "Banksman",
         "bearer_methods_supported": ["header"],
     }))

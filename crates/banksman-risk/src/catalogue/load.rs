@@ -5,14 +5,21 @@ use std::sync::{Arc, OnceLock};
 
 use banksman_core::Kind;
 
+use super::on_demand::OnDemand;
 use super::programs::{Misdescribed, Programs};
 use super::rule::{Example, Examples, Rule, RuleSet};
 use super::{Catalogue, Clause, Index, TextPattern};
 use crate::fact::SIGNALS;
 use crate::{Assessor, Limits};
 
-/// The built-in rules, as the build has read them, with no examples.
-const BUILTIN: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.json"));
+/// The built-in rules as the build has packed them, with no examples: one a line.
+const RULES: &str = include_str!(concat!(env!("OUT_DIR"), "/rules.txt"));
+
+/// Which of their clauses are about what.
+const NAMES: &str = include_str!(concat!(env!("OUT_DIR"), "/names.txt"));
+
+/// What is known of programs.
+const PROGRAMS: &str = include_str!(concat!(env!("OUT_DIR"), "/programs.txt"));
 
 /// Their examples, by id.
 const EXAMPLES: &str = include_str!(concat!(env!("OUT_DIR"), "/examples.json"));
@@ -74,7 +81,19 @@ impl RuleSet {
 
     /// The same without their examples, which are not needed to judge and take a third of the time to read.
     fn builtin_to_judge_by() -> Result<Self, CatalogueError> {
-        serde_json::from_str(BUILTIN).map_err(|error| misbuilt(&error))
+        let rules: Result<Vec<Rule>, _> = RULES.lines().map(serde_json::from_str).collect();
+        let program = |line: &str| {
+            let mut columns = line.split('\t');
+            let name = columns.next().unwrap_or_default();
+            Ok((name.to_owned(), serde_json::from_str(columns.next().unwrap_or_default())?))
+        };
+        let programs: Result<_, serde_json::Error> = PROGRAMS.lines().map(program).collect();
+        let misbuilt = |error: serde_json::Error| misbuilt(&error.to_string());
+        Ok(Self {
+            rules: rules.map_err(misbuilt)?,
+            programs: programs.map_err(misbuilt)?,
+            disable: Vec::new(),
+        })
     }
 
     /// Reads rules.
@@ -90,7 +109,7 @@ impl RuleSet {
 /// Gives built-in rules their examples back. A rule that replaces one has its own.
 fn add_examples(rules: &mut [Rule]) -> Result<(), CatalogueError> {
     let mut known: HashMap<String, Examples> =
-        serde_json::from_str(EXAMPLES).map_err(|error| misbuilt(&error))?;
+        serde_json::from_str(EXAMPLES).map_err(|error| misbuilt(&error.to_string()))?;
     for rule in rules.iter_mut().filter(|rule| rule.examples.matches.is_empty()) {
         if let Some(examples) = known.remove(&rule.id) {
             rule.examples = examples;
@@ -99,8 +118,8 @@ fn add_examples(rules: &mut [Rule]) -> Result<(), CatalogueError> {
     Ok(())
 }
 
-fn misbuilt(error: &serde_json::Error) -> CatalogueError {
-    CatalogueError::Syntax { file: "the built-in rules".to_owned(), problem: error.to_string() }
+fn misbuilt(problem: &str) -> CatalogueError {
+    CatalogueError::Syntax { file: "the built-in rules".to_owned(), problem: problem.to_owned() }
 }
 
 impl Catalogue {
@@ -109,7 +128,7 @@ impl Catalogue {
     /// # Errors
     /// Never in a build that passed its tests.
     pub fn rules_with_examples(&self) -> Result<Vec<Rule>, CatalogueError> {
-        let mut rules = self.rules.clone();
+        let mut rules: Vec<Rule> = self.rules().cloned().collect();
         add_examples(&mut rules)?;
         Ok(rules)
     }
@@ -124,7 +143,8 @@ impl Catalogue {
         if let Some(known) = BUILT.get() {
             return Ok(Arc::clone(known));
         }
-        let catalogue = Arc::new(Self::compile(RuleSet::builtin_to_judge_by()?)?);
+        let catalogue =
+            Arc::new(Self::packed().ok_or_else(|| misbuilt("they are not packed as they should be"))?);
         Ok(Arc::clone(BUILT.get_or_init(|| catalogue)))
     }
 
@@ -142,15 +162,25 @@ impl Catalogue {
         own.rules.iter().try_for_each(check)?;
         let builtin = if unproven.is_some() { RuleSet::builtin_to_judge_by()? } else { RuleSet::builtin()? };
         let catalogue = Arc::new(Self::compile(merge(builtin, own)?)?);
-        catalogue.rules.iter().try_for_each(|rule| check_subcommands(rule, &catalogue.programs))?;
+        catalogue.rules().try_for_each(|rule| check_subcommands(rule, &catalogue.programs))?;
         prove(&catalogue, |rule| unproven.as_ref().is_none_or(|own| own.contains(&rule.id)))?;
         Ok(catalogue)
+    }
+
+    /// What the build packed, of which hardly anything is read yet.
+    fn packed() -> Option<Self> {
+        Some(Self {
+            programs: Programs::packed(PROGRAMS)?,
+            rules: RULES.lines().map(OnDemand::packed).collect(),
+            index: Index::packed(NAMES)?,
+        })
     }
 
     fn compile(set: RuleSet) -> Result<Self, CatalogueError> {
         let programs =
             Programs::of(set.programs).map_err(|Misdescribed(name, problem)| meaning(&name, &problem))?;
-        Ok(Self { index: Index::of(&set.rules), programs, rules: set.rules })
+        let index = Index::of(&set.rules);
+        Ok(Self { index, programs, rules: set.rules.into_iter().map(OnDemand::from).collect() })
     }
 }
 
@@ -241,7 +271,7 @@ fn prove(catalogue: &Arc<Catalogue>, in_question: impl Fn(&Rule) -> bool) -> Res
     let limits = Limits { work: Limits::default().work / 10, ..Limits::default() };
     let assessor = Assessor::new(Arc::clone(catalogue)).with_limits(limits);
     let mut disproofs = Vec::new();
-    for rule in catalogue.rules.iter().filter(|rule| in_question(rule)) {
+    for rule in catalogue.rules().filter(|rule| in_question(rule)) {
         for (examples, wanted, problem) in [
             (&rule.examples.matches, true, "should have matched"),
             (&rule.examples.differs, false, "should not have matched"),
@@ -276,6 +306,8 @@ fn meaning(rule: &str, problem: &str) -> CatalogueError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::catalogue::RuleIndex;
+    use crate::catalogue::index::{Clauses, Entry};
 
     #[test]
     fn every_built_in_rule_is_sound_and_proved_by_its_examples() {
@@ -293,9 +325,53 @@ mod tests {
     }
 
     #[test]
+    fn what_the_build_packed_is_what_the_rules_say() {
+        let set = RuleSet::builtin_to_judge_by().unwrap();
+        let (packed, compiled) = (Catalogue::packed().unwrap(), Catalogue::compile(set.clone()).unwrap());
+        let ids = |catalogue: &Catalogue| -> Vec<String> {
+            catalogue.rules().map(|rule| format!("{} {}", rule.id, rule.when.len())).collect()
+        };
+        assert_eq!(ids(&packed), ids(&compiled));
+        for name in set.programs.keys() {
+            assert_eq!(packed.programs.get(name), compiled.programs.get(name), "{name}");
+        }
+        assert_eq!(packed.programs.count(), compiled.programs.count());
+        let mut clauses = 0;
+        for name in NAMES.lines().filter_map(|line| line.split('\t').nth(1)) {
+            let found = |catalogue: &Catalogue| {
+                let Index { programs, functions, statements, paths, urls, tools, signals } = &catalogue.index;
+                let named = [programs, functions, statements].map(|names| sorted(names.find(name)));
+                let signals = signals.get(name).into_iter().flat_map(Clauses::entries);
+                let unnamed = [paths, urls, tools].map(|entries| sorted(entries.iter().copied()));
+                (named, sorted(signals), unnamed)
+            };
+            assert_eq!(found(&packed), found(&compiled), "{name}");
+            clauses += found(&packed).0.iter().map(Vec::len).sum::<usize>();
+        }
+        assert!(clauses > 1000, "only {clauses} clauses were found by their names");
+    }
+
+    fn sorted(entries: impl Iterator<Item = Entry>) -> Vec<(RuleIndex, u32)> {
+        let mut places: Vec<_> = entries.map(|entry| (entry.rule, entry.clause)).collect();
+        places.sort_unstable();
+        places
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_read_is_worse_than_any() {
+        let mut catalogue = Catalogue::packed().unwrap();
+        for rule in &mut catalogue.rules {
+            *rule = OnDemand::packed("{");
+        }
+        let assessor = Assessor::new(Arc::new(catalogue));
+        let findings = assessor.assess_text(Kind::Shell, "rm -rf /").findings;
+        assert!(findings.iter().any(|finding| finding.rule == "unread.rule"), "{findings:?}");
+    }
+
+    #[test]
     fn what_people_read_has_the_examples_that_judging_goes_without() {
         let catalogue = Catalogue::builtin().unwrap();
-        assert!(catalogue.rules().iter().all(|rule| rule.examples.matches.is_empty()));
+        assert!(catalogue.rules().all(|rule| rule.examples.matches.is_empty()));
         let told = catalogue.rules_with_examples().unwrap();
         assert!(
             told.iter().all(|rule| !rule.examples.matches.is_empty() && !rule.examples.differs.is_empty())

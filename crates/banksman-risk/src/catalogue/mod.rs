@@ -3,6 +3,7 @@
 mod index;
 mod load;
 mod matching;
+mod on_demand;
 mod options;
 mod pattern;
 mod programs;
@@ -15,7 +16,8 @@ use crate::address::Target;
 use crate::fact::Fact;
 use crate::inspection::steps;
 use crate::path::{Places, normalise};
-use index::{Entry, Index};
+use index::{Clauses, Entry, Index};
+use on_demand::OnDemand;
 use programs::{Programs, canonical};
 
 pub use load::{CatalogueError, Disproof};
@@ -39,15 +41,15 @@ pub(crate) struct RuleIndex(u32);
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     programs: Programs,
-    rules: Vec<Rule>,
+    rules: Vec<OnDemand<Rule>>,
     index: Index,
 }
 
 impl Catalogue {
     /// The rules, in the order of the catalogue; built-in ones without their examples.
     #[must_use]
-    pub fn rules(&self) -> &[Rule] {
-        &self.rules
+    pub fn rules(&self) -> impl ExactSizeIterator<Item = &Rule> {
+        self.rules.iter().map(OnDemand::get)
     }
 
     pub(crate) fn rule(&self, index: RuleIndex) -> &Rule {
@@ -55,7 +57,7 @@ impl Catalogue {
             clippy::indexing_slicing,
             reason = "an index is only made by the catalogue that holds the rule"
         )]
-        &self.rules[index.0 as usize]
+        self.rules[index.0 as usize].get()
     }
 
     /// How the arguments of a program, or of a subcommand (`git commit`), are to be read.
@@ -113,7 +115,7 @@ impl Catalogue {
                 let places = Places::of(&path.path.text, base);
                 let normal = normalise(&path.path.text, base);
                 let asked = self.ask(
-                    self.index.paths.iter(),
+                    self.index.paths.iter().copied(),
                     hit,
                     |clause| matches!(clause, Clause::Path(pattern) if pattern.knows(path, &places, &normal)),
                 );
@@ -122,7 +124,7 @@ impl Catalogue {
             Fact::Url(url, _) => {
                 let target = Target::of(&url.url.text);
                 let asked = self.ask(
-                    self.index.urls.iter(),
+                    self.index.urls.iter().copied(),
                     hit,
                     |clause| matches!(clause, Clause::Url(pattern) if pattern.knows(url, &target)),
                 );
@@ -130,31 +132,32 @@ impl Catalogue {
             }
             Fact::Tool(tool) => {
                 let asked = self.ask(
-                    self.index.tools.iter(),
+                    self.index.tools.iter().copied(),
                     hit,
                     |clause| matches!(clause, Clause::Tool(pattern) if pattern.knows(tool)),
                 );
                 (asked, tool.name.len() / BYTES_LOOKED_AT)
             }
             Fact::Signal(name, _) => {
-                let entries = self.index.signals.get(*name).map_or(&[][..], Vec::as_slice);
-                (self.ask(entries.iter(), hit, |_| true), 0)
+                let entries = self.index.signals.get(*name).into_iter().flat_map(Clauses::entries);
+                (self.ask(entries, hit, |_| true), 0)
             }
         };
         UNKNOWN_NAME.saturating_add(asked.saturating_mul(1 + steps(each / 2)))
     }
 
     /// How many clauses were asked.
-    fn ask<'i>(
+    fn ask(
         &self,
-        entries: impl Iterator<Item = &'i Entry>,
+        entries: impl Iterator<Item = Entry>,
         hit: &mut dyn FnMut(RuleIndex),
         meets: impl Fn(&Clause) -> bool,
     ) -> u32 {
         let mut asked = 0;
         for entry in entries {
             asked += 1;
-            if self.rule(entry.rule).when.get(entry.clause as usize).is_some_and(&meets) {
+            // A clause that is not there is one that could not be read.
+            if self.rule(entry.rule).when.get(entry.clause as usize).is_none_or(&meets) {
                 hit(entry.rule);
             }
         }

@@ -123,6 +123,17 @@ impl From<TextPattern> for Written {
 }
 
 impl TextPattern {
+    /// A pattern that the build wrote down among names; nothing if it is a name. An expression that cannot be read is
+    /// asked of every name, and counts as found.
+    pub(super) fn packed(text: &str) -> Option<Self> {
+        if text.starts_with('{') {
+            let unread = || Self::Regex(Expression { source: text.into(), compiled: OnceLock::from(None) });
+            Some(serde_json::from_str(text).unwrap_or_else(|_| unread()))
+        } else {
+            text.contains('*').then(|| Self::Glob(text.into()))
+        }
+    }
+
     /// Whether it knows the text.
     #[must_use]
     pub fn knows(&self, text: &str) -> bool {

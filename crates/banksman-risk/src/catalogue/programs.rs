@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 
 use super::OptionStyle;
+use super::on_demand::{OnDemand, Packed};
 use super::rule::ProgramSpec;
 
 /// A program that nothing is known of: read as GNU would.
@@ -22,12 +23,12 @@ pub(super) static UNKNOWN: ProgramSpec = ProgramSpec {
 };
 
 /// What is found by a name. A quick hash will do: names are put in by rules only, and whoever asks for one puts none in.
-pub(super) type ByName<T> = HashMap<Box<str>, T, foldhash::fast::FixedState>;
+pub(super) type ByName<T> = HashMap<Cow<'static, str>, T, foldhash::fast::FixedState>;
 
 /// Every program that is described, with its subcommands.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Programs {
-    by_name: ByName<Program>,
+    by_name: ByName<OnDemand<Program>>,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -47,33 +48,60 @@ impl Programs {
         for (name, spec) in described {
             match name.split_once(' ') {
                 None if spec.like.is_some() => alike.push((name, spec)),
-                None => by_name.entry(canonical(&name).into()).or_default().spec = spec,
+                None => by_name.entry(owned(&name)).or_default().spec = spec,
                 Some((program, words)) => {
-                    let program = by_name.entry(canonical(program).into()).or_default();
-                    program.subcommands.insert(words.into(), spec);
+                    let program = by_name.entry(owned(program)).or_default();
+                    program.subcommands.insert(words.to_owned().into(), spec);
                 }
             }
         }
-        for program in by_name.values_mut() {
-            for spec in program.subcommands.values_mut() {
-                spec.inherit(&program.spec);
-            }
-        }
+        by_name.values_mut().for_each(Program::pass_on);
         for (name, spec) in alike {
             let other = spec.like.unwrap_or_default();
             let Some(program) = by_name.get(&*canonical(&other)).cloned() else {
                 return Err(Misdescribed(name, format!("is like {other:?}, which is not described itself")));
             };
-            by_name.insert(canonical(&name).into(), program);
+            by_name.insert(owned(&name), program);
         }
-        Ok(Self { by_name })
+        Ok(Self { by_name: by_name.into_iter().map(|(name, program)| (name, program.into())).collect() })
+    }
+
+    /// The same of what the build wrote down, in which the lines of one program follow each other. Nothing, if that is not
+    /// what it is.
+    pub(super) fn packed(lines: &'static str) -> Option<Self> {
+        let mut by_name = ByName::default();
+        let mut alike = Vec::new();
+        let mut rest = lines;
+        while !rest.is_empty() {
+            let (name, _, like) = columns(rest)?;
+            let name = name.split(' ').next()?;
+            let of_this = |line: &&str| line.split(['\t', ' ']).next() == Some(name);
+            let length = rest.split_inclusive('\n').take_while(of_this).map(str::len).sum();
+            let (block, others) = rest.split_at_checked(length)?;
+            rest = others;
+            if like.is_empty() {
+                by_name.insert(canonical(name), OnDemand::packed(block));
+            } else {
+                alike.push((name, like));
+            }
+        }
+        for (name, like) in alike {
+            let program = by_name.get(&*canonical(like))?.clone();
+            by_name.insert(canonical(name), program);
+        }
+        Some(Self { by_name })
+    }
+
+    #[cfg(test)]
+    pub(super) fn count(&self) -> (usize, usize) {
+        (self.by_name.len(), self.by_name.values().map(|program| program.get().subcommands.len()).sum())
     }
 
     /// What is known of a program, or of a subcommand (`git commit`).
     pub(super) fn get(&self, name: &str) -> Option<&ProgramSpec> {
         match name.split_once(' ') {
-            None => self.by_name.get(&*canonical(name)).map(|program| &program.spec),
-            Some((program, words)) => self.by_name.get(&*canonical(program))?.subcommands.get(words),
+            None => self.by_name.get(&*canonical(name)).map(|program| &program.get().spec),
+            Some((program, words)) => self.by_name.get(&*canonical(program))?.get().subcommands.get(words),
         }
     }
 
@@ -82,7 +110,7 @@ impl Programs {
         &'p self,
         name: &str,
     ) -> (&'p ProgramSpec, impl Fn(&[&str]) -> Option<&'p ProgramSpec> + use<'p>) {
-        let program = self.by_name.get(&*canonical(name));
+        let program = self.by_name.get(&*canonical(name)).map(OnDemand::get);
         let subcommand = move |words: &[&str]| {
             let known = &program?.subcommands;
             match words {
@@ -93,6 +121,45 @@ impl Programs {
         };
         (program.map_or(&UNKNOWN, |program| &program.spec), subcommand)
     }
+}
+
+impl Program {
+    fn pass_on(&mut self) {
+        self.subcommands.values_mut().for_each(|spec| spec.inherit(&self.spec));
+    }
+}
+
+impl Packed for Program {
+    fn unpack(block: &'static str) -> Option<Self> {
+        let mut program = Self::default();
+        for line in block.lines() {
+            let (name, spec, _) = columns(line)?;
+            let spec = serde_json::from_str(spec).ok()?;
+            match name.split_once(' ') {
+                None => program.spec = spec,
+                Some((_, words)) => {
+                    program.subcommands.insert(words.into(), spec);
+                }
+            }
+        }
+        program.pass_on();
+        Some(program)
+    }
+
+    /// As one that nothing is known of.
+    fn unreadable() -> Self {
+        Self::default()
+    }
+}
+
+/// The name of the first line, what is known of it, and which other program it is like.
+fn columns(lines: &'static str) -> Option<(&'static str, &'static str, &'static str)> {
+    let mut columns = lines.lines().next()?.split('\t');
+    Some((columns.next()?, columns.next()?, columns.next()?))
+}
+
+fn owned(name: &str) -> Cow<'static, str> {
+    canonical(name).into_owned().into()
 }
 
 impl ProgramSpec {

@@ -8,6 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize};
 
+use super::on_demand::Packed;
 use super::pattern::TextPattern;
 use crate::fact::{Access, Direction, Language};
 use crate::path::Place;
@@ -52,6 +53,26 @@ pub struct Rule {
     pub when: Vec<Clause>,
     /// What it must notice, and what it must not.
     pub examples: Examples,
+}
+
+impl Packed for Rule {
+    fn unpack(line: &'static str) -> Option<Self> {
+        serde_json::from_str(line).ok()
+    }
+
+    /// Worse than any, so that nobody overlooks it; whatever might have met it does.
+    fn unreadable() -> Self {
+        Self {
+            id: "unread.rule".to_owned(),
+            level: Risk::Critical,
+            reason: "A built-in rule could not be read: this program is broken.".to_owned(),
+            advice: None,
+            reversible: false,
+            replace: false,
+            when: Vec::new(),
+            examples: Examples::default(),
+        }
+    }
 }
 
 /// Texts that prove a rule.

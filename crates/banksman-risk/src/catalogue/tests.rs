@@ -223,7 +223,7 @@ fn built_in_rules_are_replaced_and_disabled_by_name() {
     let known = "git.push.force";
     let has = |text: &str| {
         let catalogue = RuleSet::parse("own.yaml", text).and_then(Catalogue::with_rules).unwrap();
-        catalogue.rules().iter().find(|rule| rule.id == known).map(|rule| rule.reason.clone())
+        catalogue.rules().find(|rule| rule.id == known).map(|rule| rule.reason.clone())
     };
     let own = RULE.replace("own.deploy", known);
     assert!(refused(&own).contains("say `replace: true` to replace it"));
@@ -239,12 +239,8 @@ fn built_in_rules_are_replaced_and_disabled_by_name() {
 #[test]
 fn what_notices_the_unread_stays() {
     let essential = Catalogue::builtin().unwrap();
-    let ids: Vec<&str> = essential
-        .rules()
-        .iter()
-        .map(|rule| rule.id.as_str())
-        .filter(|id| id.starts_with("unread."))
-        .collect();
+    let ids: Vec<&str> =
+        essential.rules().map(|rule| rule.id.as_str()).filter(|id| id.starts_with("unread.")).collect();
     for id in ids {
         assert!(refused(&format!("disable: [{id}]")).contains("cannot be disabled"), "{id}");
     }

@@ -12,7 +12,7 @@ fn there_are_more_than_120_rules_of_every_level() {
     let catalogue = assessor().catalogue();
     assert!(catalogue.rules().len() > 120, "{}", catalogue.rules().len());
     for level in [Risk::Low, Risk::Medium, Risk::High, Risk::Critical] {
-        assert!(catalogue.rules().iter().filter(|rule| rule.level == level).count() > 10, "{level}");
+        assert!(catalogue.rules().filter(|rule| rule.level == level).count() > 10, "{level}");
     }
 }
 
@@ -36,7 +36,7 @@ fn loading_and_proving_is_quick() {
 #[test]
 fn the_catalogue_can_be_written_out_and_read_again() {
     let catalogue = assessor().catalogue();
-    let set = RuleSet { rules: catalogue.rules().to_vec(), ..RuleSet::default() };
+    let set = RuleSet { rules: catalogue.rules().cloned().collect::<Vec<_>>(), ..RuleSet::default() };
     let json = serde_json::to_string(&set).unwrap();
     // JSON is YAML.
     let again = RuleSet::parse("catalogue.json", &json).unwrap();

@@ -106,66 +106,29 @@ fn odd(what: &str) -> StoreError {
     StoreError::Corrupt(format!("{what} in SQLite is not what it should be"))
 }
 
+/// A table that both databases hold alike.
+macro_rules! table {
+    ($name:literal by $key:literal { $($column:ident: $kind:ident),+ $(,)? }) => {
+        Table {
+            name: $name,
+            columns: &[$((stringify!($column), Type::$kind)),+],
+            key: $key,
+            left_behind: None,
+            derived: None,
+        }
+    };
+}
+
 pub(super) const TABLES: &[Table] = &[
-    Table {
-        name: "freezes",
-        columns: &[("id", Type::BYTEA), ("body", Type::TEXT)],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "grants",
-        columns: &[("id", Type::BYTEA), ("expires_at", Type::INT8), ("body", Type::TEXT)],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "delegations",
-        columns: &[("id", Type::BYTEA), ("ends_at", Type::INT8), ("body", Type::TEXT)],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "credentials",
-        columns: &[
-            ("id", Type::BYTEA),
-            ("secret_hash", Type::BYTEA),
-            ("kind", Type::TEXT),
-            ("name", Type::TEXT),
-            ("owner", Type::TEXT),
-            ("roles", Type::TEXT),
-            ("created_at", Type::INT8),
-            ("expires_at", Type::INT8),
-            ("revoked_at", Type::INT8),
-            ("session", Type::TEXT),
-        ],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "people",
-        columns: &[
-            ("id", Type::BYTEA),
-            ("name", Type::TEXT),
-            ("kind", Type::TEXT),
-            ("standing", Type::TEXT),
-            ("body", Type::TEXT),
-        ],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "spent",
-        columns: &[("key", Type::BYTEA), ("until", Type::INT8)],
-        key: "key",
-        left_behind: None,
-        derived: None,
-    },
+    table!("freezes" by "id" { id: BYTEA, body: TEXT }),
+    table!("grants" by "id" { id: BYTEA, expires_at: INT8, body: TEXT }),
+    table!("delegations" by "id" { id: BYTEA, ends_at: INT8, body: TEXT }),
+    table!("credentials" by "id" {
+        id: BYTEA, secret_hash: BYTEA, kind: TEXT, name: TEXT, owner: TEXT, roles: TEXT,
+        created_at: INT8, expires_at: INT8, revoked_at: INT8, session: TEXT,
+    }),
+    table!("people" by "id" { id: BYTEA, name: TEXT, kind: TEXT, standing: TEXT, body: TEXT }),
+    table!("spent" by "key" { key: BYTEA, until: INT8 }),
     Table {
         name: "actions",
         columns: &[
@@ -192,25 +155,8 @@ pub(super) const TABLES: &[Table] = &[
         left_behind: Some("joinable"),
         derived: Some((("join_key", Type::BYTEA), join_key)),
     },
-    Table {
-        name: "submissions",
-        columns: &[("action", Type::BYTEA), ("version", Type::INT8), ("body", Type::TEXT)],
-        key: "action, version",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "batches",
-        columns: &[
-            ("id", Type::BYTEA),
-            ("agent", Type::TEXT),
-            ("created_at", Type::INT8),
-            ("items", Type::BYTEA),
-        ],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
+    table!("submissions" by "action, version" { action: BYTEA, version: INT8, body: TEXT }),
+    table!("batches" by "id" { id: BYTEA, agent: TEXT, created_at: INT8, items: BYTEA }),
     Table {
         name: "idempotency_keys",
         columns: &[
@@ -224,92 +170,24 @@ pub(super) const TABLES: &[Table] = &[
         left_behind: None,
         derived: Some((("id", Type::BYTEA), idempotency_id)),
     },
-    Table {
-        name: "charges",
-        columns: &[
-            ("meter", Type::BYTEA),
-            ("at", Type::INT8),
-            ("action", Type::BYTEA),
-            ("amount", Type::INT8),
-            ("value", Type::BYTEA),
-        ],
-        key: "meter, at, action",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "audit",
-        columns: &[
-            ("seq", Type::INT8),
-            ("at", Type::INT8),
-            ("type", Type::TEXT),
-            ("actor", Type::TEXT),
-            ("action", Type::BYTEA),
-            ("agent", Type::TEXT),
-            ("tool", Type::TEXT),
-            ("risk", Type::TEXT),
-            ("decision", Type::TEXT),
-            ("resolution", Type::BOOL),
-            ("observed", Type::BOOL),
-            ("body", Type::TEXT),
-        ],
-        key: "seq",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "outbox",
-        columns: &[("id", Type::INT8), ("action", Type::BYTEA), ("notice", Type::TEXT), ("at", Type::INT8)],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "deliveries",
-        columns: &[
-            ("id", Type::INT8),
-            ("action", Type::BYTEA),
-            ("version", Type::INT8),
-            ("purpose", Type::TEXT),
-            ("round", Type::INT8),
-            ("channel", Type::TEXT),
-            ("recipient", Type::TEXT),
-            ("status", Type::TEXT),
-            ("attempt", Type::INT8),
-            ("next_at", Type::INT8),
-            ("message", Type::INT8),
-            ("provider_id", Type::TEXT),
-            ("error", Type::TEXT),
-            ("created_at", Type::INT8),
-            ("updated_at", Type::INT8),
-        ],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "jobs",
-        columns: &[
-            ("id", Type::INT8),
-            ("action", Type::BYTEA),
-            ("status", Type::TEXT),
-            ("attempt", Type::INT8),
-            ("next_at", Type::INT8),
-            ("error", Type::TEXT),
-            ("created_at", Type::INT8),
-            ("updated_at", Type::INT8),
-        ],
-        key: "id",
-        left_behind: None,
-        derived: None,
-    },
-    Table {
-        name: "log_readers",
-        columns: &[("reader", Type::TEXT), ("seq", Type::INT8)],
-        key: "reader",
-        left_behind: None,
-        derived: None,
-    },
+    table!("charges" by "meter, at, action" {
+        meter: BYTEA, at: INT8, action: BYTEA, amount: INT8, value: BYTEA,
+    }),
+    table!("audit" by "seq" {
+        seq: INT8, at: INT8, type: TEXT, actor: TEXT, action: BYTEA, agent: TEXT, tool: TEXT,
+        risk: TEXT, decision: TEXT, resolution: BOOL, observed: BOOL, body: TEXT,
+    }),
+    table!("outbox" by "id" { id: INT8, action: BYTEA, notice: TEXT, at: INT8 }),
+    table!("deliveries" by "id" {
+        id: INT8, action: BYTEA, version: INT8, purpose: TEXT, round: INT8, channel: TEXT,
+        recipient: TEXT, status: TEXT, attempt: INT8, next_at: INT8, message: INT8, provider_id: TEXT,
+        error: TEXT, created_at: INT8, updated_at: INT8,
+    }),
+    table!("jobs" by "id" {
+        id: INT8, action: BYTEA, status: TEXT, attempt: INT8, next_at: INT8, error: TEXT,
+        created_at: INT8, updated_at: INT8,
+    }),
+    table!("log_readers" by "reader" { reader: TEXT, seq: INT8 }),
     Table {
         name: "seen_events",
         columns: &[("channel", Type::TEXT), ("event", Type::TEXT), ("at", Type::INT8)],

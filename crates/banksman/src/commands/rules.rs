@@ -183,7 +183,7 @@ mod tests {
     fn a_prefix_is_whole_words() {
         let catalogue = Catalogue::builtin().unwrap_or_else(|error| panic!("{error}"));
         let args = |rule: &str| Args { rule: Some(rule.into()), level: None, markdown: false, policy: None };
-        let count = |rule: &str| catalogue.rules().iter().filter(|r| args(rule).chooses(r)).count();
+        let count = |rule: &str| catalogue.rules().filter(|r| args(rule).chooses(r)).count();
         assert!(count("git") > 3);
         assert_eq!(count("gi"), 0);
     }
