@@ -165,11 +165,8 @@ fn explain(text: &str, assessment: &Assessment, catalogue: &Catalogue, screen: S
                 line("  ", &piece);
             }
         }
-        let advice = catalogue
-            .rules()
-            .iter()
-            .find(|rule| rule.id == finding.rule)
-            .and_then(|rule| rule.advice.as_ref());
+        let advice =
+            catalogue.rules().find(|rule| rule.id == finding.rule).and_then(|rule| rule.advice.as_ref());
         if let Some(advice) = advice {
             for piece in wrap(&format!("-> {}", Visible(advice)), room) {
                 line("  ", &piece);
