@@ -81,6 +81,8 @@ pub struct AuditQuery {
     pub since: Option<Timestamp>,
     /// Before this.
     pub until: Option<Timestamp>,
+    /// From the beginning of the log, instead of from its end.
+    pub oldest_first: bool,
     /// Where the page before ended.
     pub cursor: Option<String>,
     /// How many at most.
@@ -118,6 +120,7 @@ impl AuditQuery {
         add(&mut pairs, "observed", self.observed_only.then_some(true));
         add(&mut pairs, "since", self.since);
         add(&mut pairs, "until", self.until);
+        add(&mut pairs, "order", self.oldest_first.then_some("asc"));
         add(&mut pairs, "cursor", self.cursor.as_ref());
         add(&mut pairs, "limit", self.limit);
         pairs

@@ -236,6 +236,39 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl Fact {
+    /// Every name that [`Fact::type_name`] gives.
+    pub const TYPES: &[&str] = &[
+        "proposed",
+        "decided",
+        "modified",
+        "escalated",
+        "cancelled",
+        "expired",
+        "revoked",
+        "lapsed",
+        "claimed",
+        "finished",
+        "lease_ended",
+        "batch_proposed",
+        "frozen",
+        "unfrozen",
+        "granted",
+        "grant_revoked",
+        "delegated",
+        "delegation_revoked",
+        "mode_changed",
+        "token_issued",
+        "token_revoked",
+        "policy_loaded",
+        "inbound_refused",
+        "notified",
+        "notification_retried",
+        "resumed",
+        "job_retried",
+        "job_dropped",
+        "person",
+    ];
+
     /// The name of the type, as in the log and in queries.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
@@ -384,5 +417,19 @@ impl Event {
             | Fact::JobDropped { .. }
             | Fact::Person { .. } => false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_type_is_listed() {
+        // The reader names all that it knows when it meets one that it does not.
+        let error = serde_json::from_str::<Fact>(r#"{"type":"no such type"}"#).unwrap_err().to_string();
+        let (_, known) = error.split_once("expected one of ").unwrap();
+        let known: Vec<&str> = known.split('`').skip(1).step_by(2).collect();
+        assert_eq!(known, Fact::TYPES);
     }
 }

@@ -3,9 +3,14 @@
 use std::collections::{HashMap, HashSet};
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::{ActionId, Assertion, Decision, Factor, PasskeyFact, PersonChange, Signed};
+use banksman_core::{
+    ActionId, Assertion, Decision, Factor, PasskeyFact, PersonChange, Signed, Standing, Status,
+};
 
 use crate::{PublicKey, Site, check_assertion, from_base64url, to_base64url};
+
+/// The number of the first event of every log.
+const FIRST: u64 = 1;
 
 /// Something in the log that is not borne out.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,69 +22,148 @@ pub struct Flaw {
     pub problem: String,
 }
 
-/// Reads a log from its beginning, event by event.
+/// How much of a log there is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Extent {
+    /// From its first event on: what is not in it did not happen.
+    #[default]
+    Whole,
+    /// From somewhere on: what came before is unknown.
+    Part,
+}
+
+/// Reads a log, event by event. From its beginning by default; [`Evidence::of_part`] takes what there is.
+///
+/// That the end of a log is missing cannot be seen in the log: compare [`Evidence::last`] with what is known elsewhere.
 #[derive(Debug, Default)]
 pub struct Evidence {
-    /// The passkeys that people had at this place of the log, by person and id.
-    passkeys: HashMap<(String, String), PasskeyFact>,
-    /// Actions whose current version asks for a touch.
-    demanding: HashSet<ActionId>,
-    last_seq: Option<u64>,
+    extent: Extent,
+    /// The passkeys that people had at this place of the log, by person and id; none where it was withdrawn.
+    passkeys: HashMap<(String, String), Option<PasskeyFact>>,
+    /// People of whom every passkey that they have is in this part of the log.
+    known: HashSet<String>,
+    /// Actions that wait, and whether their current version asks for a touch.
+    waiting: HashMap<ActionId, bool>,
+    first: Option<u64>,
+    last: Option<u64>,
     proved: u64,
+    unjudged: u64,
 }
 
 impl Evidence {
+    /// For a log whose beginning is not at hand: what rests on the beginning is counted and not judged.
+    #[must_use]
+    pub fn of_part() -> Self {
+        Self { extent: Extent::Part, ..Self::default() }
+    }
+
     /// How many decisions were proved by a passkey.
     #[must_use]
     pub fn proved(&self) -> u64 {
         self.proved
     }
 
-    /// Takes in the next event.
+    /// How many decisions rest on what came before this part of the log. None, if it is whole.
+    #[must_use]
+    pub fn unjudged(&self) -> u64 {
+        self.unjudged
+    }
+
+    /// The first event that was read.
+    #[must_use]
+    pub fn first(&self) -> Option<u64> {
+        self.first
+    }
+
+    /// The last event that was read.
+    #[must_use]
+    pub fn last(&self) -> Option<u64> {
+        self.last
+    }
+
+    /// Takes in the next event, or the next that could be read.
     ///
     /// # Errors
     /// If the log is not whole, or a decision is not proved as it should be.
     pub fn take(&mut self, seq: u64, event: &Event) -> Result<(), Flaw> {
-        let flaw = |problem: String| Flaw { seq, problem };
-        if let Some(last) = self.last_seq.filter(|last| seq != last + 1) {
-            self.last_seq = Some(seq);
-            return Err(flaw(format!("it follows event {last}: something between them is missing")));
-        }
-        self.last_seq = Some(seq);
-        match &event.fact {
-            Fact::Person { person, change } => self.keep(person, change),
-            Fact::Proposed { verdict, .. } => self.demand(event, verdict.require_passkey),
-            Fact::Decided { decision, step_up, .. } => {
-                self.decided(event, *decision, step_up.as_ref()).map_err(flaw)?;
+        let place = self.follow(seq);
+        // Even behind a gap: what it says counts for what comes later.
+        let judged = self.judge(event).map_err(|problem| Flaw { seq, problem });
+        place.and(judged)
+    }
+
+    /// Takes note of the place of an event that nobody can read.
+    ///
+    /// # Errors
+    /// If the log is not whole.
+    pub fn follow(&mut self, seq: u64) -> Result<(), Flaw> {
+        let problem = match (self.last, self.extent) {
+            (None, Extent::Whole) if seq != FIRST => {
+                Some("it comes first, and what came before it is missing".to_owned())
             }
-            Fact::Modified { verdict, step_up, .. } => {
-                self.decided(event, Decision::Modify, step_up.as_ref()).map_err(flaw)?;
+            (None, Extent::Whole | Extent::Part) => None,
+            (Some(last), _) => (Some(seq) != last.checked_add(1))
+                .then(|| format!("it follows event {last}: something between them is missing")),
+        };
+        self.first.get_or_insert(seq);
+        self.last = Some(seq);
+        problem.map_or(Ok(()), |problem| Err(Flaw { seq, problem }))
+    }
+
+    fn judge(&mut self, event: &Event) -> Result<(), String> {
+        let judged = match &event.fact {
+            Fact::Person { person, change } => {
+                self.keep(person, change);
+                Ok(())
+            }
+            Fact::Proposed { verdict, .. } => {
                 self.demand(event, verdict.require_passkey);
+                Ok(())
             }
-            _ => {}
+            Fact::Decided { decision, step_up, .. } => self.decided(event, *decision, step_up.as_ref()),
+            Fact::Modified { verdict, step_up, .. } => {
+                let judged = self.decided(event, Decision::Modify, step_up.as_ref());
+                self.demand(event, verdict.require_passkey);
+                judged
+            }
+            _ => Ok(()),
+        };
+        // What no longer waits is not decided again, and whoever claims that it was finds no proposal.
+        if let Some(action) = event.action.as_ref().filter(|action| action.status != Status::Pending) {
+            self.waiting.remove(&action.id);
         }
-        Ok(())
+        judged
     }
 
     fn keep(&mut self, person: &str, change: &PersonChange) {
         match change {
             PersonChange::Enrolled { factor: Factor::Passkey(passkey) } => {
-                self.passkeys.insert((person.to_owned(), passkey.id.clone()), passkey.clone());
+                self.passkeys.insert((person.to_owned(), passkey.id.clone()), Some(passkey.clone()));
             }
             PersonChange::Withdrawn { factor: Factor::Passkey(passkey) } => {
-                self.passkeys.remove(&(person.to_owned(), passkey.id.clone()));
+                self.passkeys.insert((person.to_owned(), passkey.id.clone()), None);
             }
-            PersonChange::Reset => self.passkeys.retain(|(owner, _), _| owner != person),
-            _ => {}
+            PersonChange::Added { .. }
+            | PersonChange::Reset
+            | PersonChange::StandingChanged { standing: Standing::Removed } => {
+                self.passkeys.retain(|(owner, _), _| owner != person);
+                self.known.insert(person.to_owned());
+            }
+            PersonChange::Enrolled { factor: Factor::Password | Factor::Totp | Factor::RecoveryCodes }
+            | PersonChange::Withdrawn { factor: Factor::Password | Factor::Totp | Factor::RecoveryCodes }
+            | PersonChange::StandingChanged { standing: Standing::Active | Standing::Locked }
+            | PersonChange::RightsChanged { .. }
+            | PersonChange::Invited { .. }
+            | PersonChange::LinkIssued { .. }
+            | PersonChange::SignedIn { .. }
+            | PersonChange::SignedOutEverywhere
+            | PersonChange::HeldBack { .. } => {}
         }
     }
 
     fn demand(&mut self, event: &Event, demands: bool) {
-        let Some(action) = &event.action else { return };
-        if demands {
-            self.demanding.insert(action.id);
-        } else {
-            self.demanding.remove(&action.id);
+        if let Some(action) = &event.action {
+            self.waiting.insert(action.id, demands);
         }
     }
 
@@ -90,18 +174,31 @@ impl Evidence {
         step_up: Option<&Assertion>,
     ) -> Result<(), String> {
         let Some(action) = &event.action else { return Err("a decision about nothing".into()) };
+        let demands = self.waiting.get(&action.id).copied();
+        if demands.is_none() && self.extent == Extent::Whole {
+            return Err(format!("a decision about {}, which did not wait for one", action.id));
+        }
         let Some(assertion) = step_up else {
-            return if decision.approves() && self.demanding.contains(&action.id) {
-                Err(format!("{} asked for the touch of a passkey, and there is no signature", action.id))
-            } else {
-                Ok(())
+            return match demands {
+                Some(true) if decision.approves() => {
+                    Err(format!("{} asked for the touch of a passkey, and there is no signature", action.id))
+                }
+                None if decision.approves() => {
+                    self.unjudged += 1;
+                    Ok(())
+                }
+                Some(_) | None => Ok(()),
             };
         };
         let by = event.actor.name().ok_or("a decision by nobody")?;
-        let passkey = self
-            .passkeys
-            .get(&(by.to_owned(), assertion.passkey.clone()))
-            .ok_or_else(|| format!("{by} had no such passkey at this time"))?;
+        let passkey = match self.passkeys.get(&(by.to_owned(), assertion.passkey.clone())) {
+            Some(Some(passkey)) => passkey,
+            None if self.extent == Extent::Part && !self.known.contains(by) => {
+                self.unjudged += 1;
+                return Ok(());
+            }
+            Some(None) | None => return Err(format!("{by} had no such passkey at this time")),
+        };
         let signed =
             Signed { action: action.id, digest: action.digest, version: action.version, decision, by };
         verify(passkey, &signed, assertion).map_err(|problem| format!("the signature of {by}: {problem}"))?;

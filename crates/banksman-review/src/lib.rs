@@ -5,6 +5,7 @@
 
 mod approvals;
 mod change;
+mod claims;
 mod hosts;
 mod lookalike;
 mod marks;
@@ -12,13 +13,21 @@ mod rows;
 mod shown;
 
 mod moments;
+mod people;
+mod told;
 mod words;
+
+#[cfg(feature = "sample")]
+pub mod sample;
 
 pub use approvals::Approvals;
 pub use change::{Change, ChangedLine, Comparison};
+pub use claims::{Claim, Said, claims, passed_on_to};
 pub use lookalike::{Oddity, oddities, reads_like};
 pub use marks::{Numbered, Stretch, numbered, stretches};
 pub use moments::{relative, span, to_the_second};
+pub use people::{chain, standing, step_taken};
 pub use rows::{Row, rows};
 pub use shown::digest_of_shown;
-pub use words::{decided, meaning, result};
+pub use told::{Part, event_line, told};
+pub use words::{decided, meaning, overtaken, result, undo};

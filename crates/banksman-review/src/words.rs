@@ -1,9 +1,9 @@
 //! What happened, in a sentence.
 
 use banksman_core::wire::ActionView;
-use banksman_core::{Decision, Status, Timestamp};
+use banksman_core::{Assessment, Decision, Status, Timestamp};
 
-use crate::{Approvals, span};
+use crate::{Approvals, relative, span};
 
 /// What a status means.
 #[must_use]
@@ -62,5 +62,46 @@ pub fn result(decision: Decision, action: &ActionView, now: Timestamp) -> String
         | Status::Unknown
         | Status::Lapsed
         | Status::Revoked => format!("Recorded; the action is now {}.", action.status),
+    }
+}
+
+/// Why what was shown can no longer be decided, if that is so: it was answered, or it is another version now. It quotes
+/// people as they are: whoever shows it makes it visible.
+#[must_use]
+pub fn overtaken(shown: &ActionView, current: &ActionView, now: Timestamp) -> Option<String> {
+    if current.status != Status::Pending {
+        return Some(answered(current, now));
+    }
+    (current.version != shown.version || current.digest != shown.digest).then(|| {
+        let by = current.votes.iter().rev().find(|vote| vote.decision == Decision::Modify);
+        let by = by.map(|vote| format!(", edited by {} {}", vote.by, relative(now, vote.at)));
+        format!("It changed: version {} is held now{}.", current.version, by.unwrap_or_default())
+    })
+}
+
+/// How the question was answered: what, by whom, when.
+fn answered(action: &ActionView, now: Timestamp) -> String {
+    let Some(resolution) = &action.resolution else {
+        return format!("It is {} now.", action.status);
+    };
+    let when = relative(now, resolution.at);
+    let mut text = match (resolution.by.as_str(), action.votes.last()) {
+        ("timeout", _) => format!("It {} {when}", action.status),
+        ("reviewers", Some(vote)) => format!("Already {} by {} {when}", decided(vote.decision), vote.by),
+        (by, _) => format!("Already {} by {by} {when}", action.status),
+    };
+    if let Some(reason) = &resolution.reason {
+        text.push_str(&format!(": {reason}"));
+    }
+    text + "."
+}
+
+/// Whether it can be undone, as far as reading it shows. That nothing was found is no promise, so it is not worded as one.
+#[must_use]
+pub fn undo(assessment: &Assessment) -> &'static str {
+    if assessment.reversible {
+        "nothing was found that cannot be undone"
+    } else {
+        "it cannot be easily undone"
     }
 }

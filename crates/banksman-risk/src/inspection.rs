@@ -241,8 +241,9 @@ fn describe_impact(level: Risk, reversible: bool, reason: &str) -> String {
         Risk::High => "Serious",
         Risk::Critical => "Grave",
     };
-    let undo = if reversible { "can be undone" } else { "cannot be undone" };
-    format!("{weight}, {undo}: {reason}")
+    // That nothing was found is no promise.
+    let undo = if reversible { "" } else { ", cannot be undone" };
+    format!("{weight}{undo}: {reason}")
 }
 
 /// A language that is read.

@@ -5,8 +5,8 @@ use banksman_core::visible::{one_line, width};
 use banksman_core::wire::{ActionView, ContextView};
 use banksman_core::{Risk, Status};
 use banksman_review::{
-    Approvals, Change, ChangedLine, Comparison, Numbered, Row, decided, meaning, numbered, oddities, rows,
-    stretches, to_the_second,
+    Approvals, Change, ChangedLine, Claim, Comparison, Numbered, Row, Said, claims, decided, meaning,
+    numbered, oddities, passed_on_to, rows, stretches, to_the_second, undo,
 };
 use ratatui::text::{Line, Span};
 
@@ -30,7 +30,7 @@ pub(crate) fn page(action: &ActionView, paint: Paint, width: usize) -> Vec<Line<
     sheet.heading("People");
     people(&mut sheet, action);
     sheet.heading("What the agent says (nobody checked it)");
-    claims(&mut sheet, &action.context);
+    says(&mut sheet, &action.context);
     sheet.heading("Exact text");
     sheet.quoted(&one_line(&action.args));
     sheet.field("digest", Tone::Plain, &action.digest.to_string());
@@ -81,14 +81,11 @@ pub(crate) fn item(sheet: &mut Sheet, action: &ActionView) {
 }
 
 fn summary(sheet: &mut Sheet, action: &ActionView) {
-    let ContextView { description, rationale, affected_systems, estimated_cost_usd, rollback_plan, .. } =
-        &action.context;
     let verdict = &action.verdict;
     sheet.field("tool", Tone::Bold, &format!("{} ({})", action.tool, action.kind));
     sheet.field("agent", Tone::Plain, &action.agent);
-    let undo = if action.assessment.reversible { "it can be undone" } else { "it cannot be easily undone" };
     let risk = verdict.risk.as_str().to_uppercase();
-    sheet.field("risk", verdict.risk.into(), &format!("{risk}, {undo}"));
+    sheet.field("risk", verdict.risk.into(), &format!("{risk}, {}", undo(&action.assessment)));
     let approvals = Approvals::of(action);
     let roles = if approvals.missing_roles.is_empty() {
         String::new()
@@ -104,24 +101,18 @@ fn summary(sheet: &mut Sheet, action: &ActionView) {
         sheet.field("policy says", Tone::Bold, message);
     }
     findings(sheet, &numbered(&action.assessment.findings));
-    // The dialog of old: what it costs, what it touches, why, and how to take it back. All of it is the agent's word.
-    if let Some(cost) = estimated_cost_usd {
-        sheet.field("says: cost", Tone::Plain, &format!("{cost} USD"));
-    }
-    if !affected_systems.is_empty() {
-        sheet.field("says: systems", Tone::Plain, &affected_systems.join(", "));
-    }
-    for (name, text) in [("says: what", description), ("says: why", rationale), ("says: undo", rollback_plan)]
-    {
-        if let Some(text) = text {
-            sheet.field(name, Tone::Plain, text);
+    // The dialog of old: why, what it costs and touches, how to take it back. All of it is the agent's word. What is not
+    // words is on the page.
+    for Claim { name, said } in claims(&action.context) {
+        if let Said::Words(words) = said {
+            sheet.item(Tone::Plain, &format!("says, {name}:"), &words);
         }
     }
 }
 
 /// The arguments, value by value, with what was found underlined, and hosts that are not what they look like.
 fn what_runs(sheet: &mut Sheet, action: &ActionView) {
-    if let (true, Some(server)) = (action.context.forwarded, &action.context.server) {
+    if let Some(server) = passed_on_to(&action.context) {
         sheet.item(Tone::Plain, "passed on to the server", server);
     }
     let Ok(args) = action.args.to_json() else {
@@ -220,9 +211,8 @@ fn judged(sheet: &mut Sheet, action: &ActionView) {
     if let Some(impact) = &assessment.impact {
         sheet.field("impact", Tone::Plain, impact);
     }
-    if !assessment.reversible {
-        sheet.field("undo", Risk::High.into(), "it cannot be easily undone");
-    }
+    let tone = if assessment.reversible { Tone::Plain } else { Risk::High.into() };
+    sheet.field("undo", tone, undo(assessment));
     for (at, resource) in assessment.resources.iter().enumerate() {
         sheet.field(if at == 0 { "touches" } else { "" }, Tone::Plain, resource);
     }
@@ -264,67 +254,18 @@ fn people(sheet: &mut Sheet, action: &ActionView) {
     }
 }
 
-fn claims(sheet: &mut Sheet, context: &ContextView) {
-    let ContextView {
-        description,
-        rationale,
-        evidence,
-        session,
-        thread,
-        task,
-        action_type,
-        predicted_severity,
-        estimated_cost_usd,
-        estimated_duration_ms,
-        affected_systems,
-        reversible,
-        rollback_plan,
-        args_schema: _,
-        state_before,
-        preconditions,
-        server,
-        annotations: _,
-        forwarded: _,
-    } = context;
-    let before = sheet.len();
-    for (name, text) in [
-        ("description", description),
-        ("rationale", rationale),
-        ("rollback", rollback_plan),
-        ("task", task),
-        ("session", session),
-        ("thread", thread),
-        ("action type", action_type),
-        ("MCP server", server),
-    ] {
-        if let Some(text) = text {
-            sheet.field(name, Tone::Plain, text);
-        }
-    }
-    if let Some(severity) = predicted_severity {
-        sheet.field("severity", Tone::Plain, severity.as_str());
-    }
-    if let Some(cost) = estimated_cost_usd {
-        sheet.field("cost", Tone::Plain, &format!("{cost} USD"));
-    }
-    if let Some(time) = estimated_duration_ms {
-        sheet.field("takes", Tone::Plain, &format!("{time} ms"));
-    }
-    if let Some(can) = reversible {
-        sheet.field("undo", Tone::Plain, if *can { "possible, it says" } else { "impossible, it says" });
-    }
-    if !affected_systems.is_empty() {
-        sheet.field("affects", Tone::Plain, &affected_systems.join(", "));
-    }
-    for (name, value) in
-        [("evidence", evidence), ("state before", state_before), ("must hold", preconditions)]
-    {
-        if let Some(value) = value {
-            sheet.field(name, Tone::Plain, "");
-            sheet.json(value);
-        }
-    }
-    if sheet.len() == before {
+fn says(sheet: &mut Sheet, context: &ContextView) {
+    let claims = claims(context);
+    if claims.is_empty() {
         sheet.line(vec![Span::raw("  Nothing.")]);
+    }
+    for Claim { name, said } in &claims {
+        match said {
+            Said::Words(words) => sheet.field(name, Tone::Plain, words),
+            Said::Json(value) => {
+                sheet.field(name, Tone::Plain, "");
+                sheet.json(value);
+            }
+        }
     }
 }

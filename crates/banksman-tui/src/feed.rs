@@ -7,13 +7,11 @@ use std::time::Duration;
 use banksman_client::{AuditQuery, Client, ClientError};
 use banksman_core::audit::Event;
 use banksman_core::wire::EventView;
+use banksman_review::event_line;
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::message::Message;
 use crate::tail::Entry;
-
-/// How an event is put into words.
-pub(crate) type Words = fn(&Event) -> String;
 
 /// What the tail begins with.
 const FIRST: u32 = 200;
@@ -21,18 +19,13 @@ const SHORTEST_WAIT: Duration = Duration::from_millis(250);
 const LONGEST_WAIT: Duration = Duration::from_secs(3);
 
 /// The newest events, oldest first.
-pub(crate) fn newest(client: &Client, words: Words) -> Result<Vec<Entry>, ClientError> {
+pub(crate) fn newest(client: &Client) -> Result<Vec<Entry>, ClientError> {
     let page = client.audit(&AuditQuery { limit: Some(FIRST), ..AuditQuery::default() })?;
-    Ok(page.items.iter().rev().map(|event| entry(event, words)).collect())
+    Ok(page.items.iter().rev().map(entry).collect())
 }
 
 /// Follows the log from an event on, and goes on trying whatever happens.
-pub(crate) fn follow(
-    client: Arc<Client>,
-    words: Words,
-    mut since: Option<u64>,
-    tell: UnboundedSender<Message>,
-) {
+pub(crate) fn follow(client: Arc<Client>, mut since: Option<u64>, tell: UnboundedSender<Message>) {
     thread::spawn(move || {
         let mut wait = SHORTEST_WAIT;
         while !tell.is_closed() {
@@ -44,7 +37,7 @@ pub(crate) fn follow(
                         let message = match event {
                             Ok(event) => {
                                 since = Some(event.seq);
-                                Message::Happened(entry(&event, words))
+                                Message::Happened(entry(&event))
                             }
                             Err(error) => Message::Disconnected(error.to_string()),
                         };
@@ -63,7 +56,7 @@ pub(crate) fn follow(
     });
 }
 
-fn entry(view: &EventView, words: Words) -> Entry {
+fn entry(view: &EventView) -> Entry {
     let text = view.event.get();
     match Event::from_bytes(text.as_bytes()) {
         Ok(event) => Entry {
@@ -71,7 +64,7 @@ fn entry(view: &EventView, words: Words) -> Entry {
             at: Some(event.at),
             kind: event.fact.type_name().to_owned(),
             by: event.actor.name().unwrap_or_else(|| event.actor.kind()).to_owned(),
-            what: words(&event),
+            what: event_line(&event),
         },
         // Written by a newer version: better raw than not at all.
         Err(_) => Entry { seq: view.seq, at: None, kind: "?".into(), by: "?".into(), what: text.to_owned() },

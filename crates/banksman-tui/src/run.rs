@@ -6,7 +6,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use banksman_client::{Client, ClientError};
 use banksman_core::Timestamp;
-use banksman_core::audit::Event;
 use crossterm::event::{Event as Input, EventStream};
 use futures_util::StreamExt;
 use rustix::process::{Signal, kill_current_process_group};
@@ -33,8 +32,6 @@ pub struct Setup<'a> {
     pub colours: bool,
     /// Opens an editor on a text, with the terminal to itself, and gives what was saved, or why there is nothing.
     pub edit: &'a dyn Fn(&str) -> Result<String, String>,
-    /// Puts an audit event into words.
-    pub words: fn(&Event) -> String,
 }
 
 impl std::fmt::Debug for Setup<'_> {
@@ -72,7 +69,7 @@ pub enum WatchError {
 pub fn watch(setup: Setup<'_>) -> Result<Ending, WatchError> {
     let client = Arc::new(setup.client);
     let house = look_at(&client)?;
-    let entries = feed::newest(&client, setup.words)?;
+    let entries = feed::newest(&client)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (tell, told) = unbounded_channel();
@@ -85,7 +82,7 @@ pub fn watch(setup: Setup<'_>) -> Result<Ending, WatchError> {
             let _ = tell.send(Message::Happened(entry));
         }
         let _ = tell.send(Message::Loaded(Box::new(house)));
-        feed::follow(Arc::clone(&client), setup.words, since, tell);
+        feed::follow(Arc::clone(&client), since, tell);
         let mut watch = Watch { model, screen, desk, told, edit: setup.edit };
         watch.run().await
     })

@@ -1,8 +1,8 @@
 //! An action as a person sees it, and what has become of it since.
 
 use banksman_core::wire::{ActionView, DecisionRequest};
-use banksman_core::{ActionId, Decision, Status, Timestamp};
-use banksman_review::{decided, digest_of_shown, relative};
+use banksman_core::{ActionId, Decision, Timestamp};
+use banksman_review::{digest_of_shown, overtaken};
 
 use crate::paint::foreign;
 
@@ -72,14 +72,7 @@ impl Subject {
         if !self.is_honest {
             return Some("The server's digest is not that of what is shown here: not deciding.".into());
         }
-        if current.status != Status::Pending {
-            return Some(ended(current, now));
-        }
-        self.news.as_deref().map(|news| {
-            let by = news.votes.iter().rev().find(|vote| vote.decision == Decision::Modify);
-            let by = by.map(|vote| format!(", edited by {} {}", foreign(&vote.by), relative(now, vote.at)));
-            format!("It changed: version {} is held now{}.", news.version, by.unwrap_or_default())
-        })
+        overtaken(&self.shown, current, now).map(|words| foreign(&words))
     }
 
     /// A decision on exactly what is shown.
@@ -94,24 +87,4 @@ impl Subject {
             remember: None,
         }
     }
-}
-
-/// How the question was answered: what, by whom, when.
-pub(crate) fn ended(action: &ActionView, now: Timestamp) -> String {
-    let Some(resolution) = &action.resolution else {
-        return format!("It is {} now.", action.status);
-    };
-    let when = relative(now, resolution.at);
-    let last = action.votes.last();
-    let mut text = match (resolution.by.as_str(), last) {
-        ("timeout", _) => format!("It {} {when}", action.status),
-        ("reviewers", Some(vote)) => {
-            format!("Already {} by {} {when}", decided(vote.decision), foreign(&vote.by))
-        }
-        (by, _) => format!("Already {} by {} {when}", action.status, foreign(by)),
-    };
-    if let Some(reason) = &resolution.reason {
-        text.push_str(&format!(": {}", foreign(reason)));
-    }
-    text + "."
 }

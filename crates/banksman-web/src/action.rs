@@ -2,8 +2,8 @@
 
 use banksman_core::Status;
 use banksman_core::json::CanonicalJson;
-use banksman_core::wire::{ActionView, ContextView, DeliveryView, OutcomeView, ResolutionView};
-use banksman_review::{Approvals, Change, decided, meaning, numbered};
+use banksman_core::wire::{ActionView, DeliveryView, OutcomeView, ResolutionView};
+use banksman_review::{Approvals, Change, Said, claims, decided, meaning, numbered, passed_on_to, undo};
 use maud::{Markup, html};
 
 use crate::decide::decide;
@@ -63,7 +63,7 @@ impl ActionPage<'_> {
                         section.panel {
                             h2 { "What will run" }
                             p.quiet { "Exactly this, and nothing else, if it is approved." }
-                            @if let (true, Some(server)) = (action.context.forwarded, &action.context.server) {
+                            @if let Some(server) = passed_on_to(&action.context) {
                                 p { "Banksman passes it on to the server " code { (Foreign(server)) } "." }
                             }
                             (table(&action.args, &found, self.extent))
@@ -167,7 +167,7 @@ fn judged(action: &ActionView) -> Markup {
                     dt { "Also matched" }
                     dd { @for rule in verdict.matched.iter().filter(|rule| **rule != verdict.rule) { (rule_link(rule)) " " } }
                 }
-                dt { "Can be undone" } dd { @if action.assessment.reversible { "nothing found that says otherwise" } @else { strong { "no" } } }
+                dt { "Undo" } dd { @if action.assessment.reversible { (undo(&action.assessment)) } @else { strong { (undo(&action.assessment)) } } }
                 @if !action.assessment.resources.is_empty() {
                     dt { "Touches" }
                     dd { ul.plain { @for resource in &action.assessment.resources { li { code { (Foreign(&brief(resource, 160))) } } } } }
@@ -247,71 +247,19 @@ fn ended(frame: &Frame<'_>, action: &ActionView) -> Markup {
 /// Everything that the agent says about itself, in a panel that nothing of ours looks like. A page with several says of
 /// which item each is.
 pub(crate) fn untrusted(action: &ActionView, of: &str) -> Markup {
-    let ContextView {
-        description,
-        rationale,
-        evidence,
-        session,
-        thread,
-        task,
-        action_type,
-        predicted_severity,
-        estimated_cost_usd,
-        estimated_duration_ms,
-        affected_systems,
-        reversible,
-        rollback_plan,
-        args_schema: _,
-        state_before,
-        preconditions,
-        server,
-        annotations,
-        forwarded,
-    } = &action.context;
-    let words = |name: &str, text: &Option<String>| {
-        html! {
-            @if let Some(text) = text { dt { (name) } dd { (ForeignLines(text)) } }
-        }
-    };
-    let value = |name: &str, value: &Option<CanonicalJson>| {
-        html! {
-            @if let Some(value) = value { dt { (name) } dd { (block(value)) } }
-        }
-    };
+    let claims = claims(&action.context);
     let triage = action.assessment.triage.as_ref();
-    let says_nothing = triage.is_none()
-        && action.context
-            == ContextView { args_schema: action.context.args_schema.clone(), ..ContextView::default() };
     html! {
         section.untrusted aria-label=(format!("Untrusted: what the agent says{of}")) {
             h2 { "What the agent says" span.tag { "untrusted" } }
-            p.quiet { @if says_nothing { "Nothing." } @else { "Written by the agent, or by whoever steers it. Nothing here was checked." } }
+            p.quiet {
+                @if claims.is_empty() && triage.is_none() { "Nothing." }
+                @else { "Written by the agent, or by whoever steers it. Nothing here was checked." }
+            }
             dl {
-                (words("Description", description))
-                (words("Rationale", rationale))
-                (value("Evidence", evidence))
-                (value("State before", state_before))
-                (value("Must still hold", preconditions))
-                (words("Rollback plan", rollback_plan))
-                (words("Task", task))
-                (words("Session", session))
-                (words("Thread", thread))
-                (words("Action type", action_type))
-                @if !forwarded { (words("MCP server", server)) }
-                @if let Some(severity) = predicted_severity { dt { "Predicted severity" } dd { (severity.as_str()) } }
-                @if let Some(cost) = estimated_cost_usd { dt { "Estimated cost" } dd { (cost) " USD" } }
-                @if let Some(time) = estimated_duration_ms { dt { "Estimated time" } dd { (time) " ms" } }
-                @if let Some(can) = reversible { dt { "Says it can be undone" } dd { @if *can { "yes" } @else { "no" } } }
-                @if !affected_systems.is_empty() {
-                    dt { "Affects" } dd { ul.plain { @for system in affected_systems { li { (Foreign(system)) } } } }
-                }
-                @if let Some(hints) = annotations {
-                    dt { "Hints of the tool's server" }
-                    dd {
-                        @for (name, hint) in [("read-only", hints.read_only_hint), ("destructive", hints.destructive_hint), ("idempotent", hints.idempotent_hint), ("open world", hints.open_world_hint)] {
-                            @if let Some(hint) = hint { (name) ": " @if hint { "yes" } @else { "no" } " " }
-                        }
-                    }
+                @for claim in &claims {
+                    dt { (capital(claim.name)) }
+                    dd { @match &claim.said { Said::Words(words) => { (ForeignLines(words)) } Said::Json(value) => { (block(value)) } } }
                 }
                 @if let Some(triage) = triage {
                     dt { "Triage" }
@@ -320,6 +268,12 @@ pub(crate) fn untrusted(action: &ActionView, of: &str) -> Markup {
             }
         }
     }
+}
+
+/// A name as a page has it.
+fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 fn past(frame: &Frame<'_>, history: &History<'_>) -> Markup {

@@ -1,8 +1,8 @@
 //! The audit log, to read.
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::{Decision, Mode, Risk};
-use banksman_review::decided;
+use banksman_core::{Decision, Risk};
+use banksman_review::{Part, told};
 use maud::{Markup, html};
 
 use crate::frame::{Frame, Place};
@@ -49,31 +49,6 @@ pub struct AuditPage<'a> {
     pub export: String,
 }
 
-const KINDS: &[&str] = &[
-    "proposed",
-    "decided",
-    "modified",
-    "escalated",
-    "cancelled",
-    "expired",
-    "revoked",
-    "lapsed",
-    "claimed",
-    "finished",
-    "lease_ended",
-    "batch_proposed",
-    "frozen",
-    "unfrozen",
-    "granted",
-    "grant_revoked",
-    "delegated",
-    "delegation_revoked",
-    "mode_changed",
-    "token_issued",
-    "token_revoked",
-    "policy_loaded",
-];
-
 impl AuditPage<'_> {
     /// The page.
     #[must_use]
@@ -100,7 +75,7 @@ impl AuditPage<'_> {
         let filter = self.filter;
         html! {
             form.filters method="get" action="/audit" role="search" {
-                (choice("type", "What", "anything", KINDS.iter().copied(), &filter.kind))
+                (choice("type", "What", "anything", Fact::TYPES.iter().copied(), &filter.kind))
                 (choice("risk", "Risk", "any", Risk::ALL.iter().map(|risk| risk.as_str()), &filter.risk))
                 (choice("decision", "Decision", "any", Decision::ALL.iter().map(|decision| decision.as_str()), &filter.decision))
                 (line("tool", "Tool", &filter.tool, ""))
@@ -129,7 +104,7 @@ fn row(entry: &Entry) -> Markup {
                     td data-label="When" { (moment(event.at)) }
                     td data-label="Who" { @match event.actor.name() { Some(name) => { (Foreign(name)) } None => { span.quiet { (event.actor.kind()) } } } }
                     td data-label="What" {
-                        (fact(&event.fact))
+                        @for piece in told(&event.fact) { (part(&piece)) }
                         @if let Some(channel) = &event.via { span.quiet { " via " (Foreign(channel)) } }
                     }
                     td data-label="About" {
@@ -144,73 +119,15 @@ fn row(entry: &Entry) -> Markup {
     }
 }
 
-fn because(reason: Option<&String>) -> Markup {
-    html! { @if let Some(reason) = reason { ": " (Foreign(&brief(reason, 200))) } }
-}
-
-fn fact(fact: &Fact) -> Markup {
-    let modes = |from: Mode, to: Mode| html! { (from.as_str()) " to " (to.as_str()) };
-    match fact {
-        Fact::Proposed { verdict, grant, .. } => html! {
-            "proposed; " (verdict.tier.as_str()) " by " code { (Foreign(&verdict.rule)) } @if let Some(grant) = grant { ", let through by " code { (grant) } }
-        },
-        Fact::Decided { decision, reason, .. } => {
-            html! { b { (decided(*decision)) } (because(reason.as_ref())) }
-        }
-        Fact::Modified { verdict, reason, .. } => {
-            html! { b { "edited" } ", now " (verdict.tier.as_str()) (because(reason.as_ref())) }
-        }
-        Fact::Escalated { number, .. } => html! { "escalated, step " (number) },
-        Fact::Cancelled { reason } => html! { "withdrawn" (because(reason.as_ref())) },
-        Fact::Expired => html! { "expired: nobody decided in time" },
-        Fact::Revoked { reason } => html! { "authorisation taken back" (because(reason.as_ref())) },
-        Fact::Lapsed => html! { "authorisation lapsed unclaimed" },
-        Fact::Claimed { .. } => html! { "claimed" },
-        Fact::Finished { late, error } => {
-            html! { "outcome recorded" @if *late { ", late" } (because(error.as_ref())) }
-        }
-        Fact::LeaseEnded => html! { strong { "no outcome came: it may have run" } },
-        Fact::BatchProposed { batch, items, .. } => {
-            html! { "proposed a " a href=(format!("/batches/{batch}")) { "batch of " (items.len()) } }
-        }
-        Fact::Frozen { freeze } => html! { strong { "froze " } @match &freeze.scope {
-            banksman_core::FreezeScope::Everything => "everything",
-            banksman_core::FreezeScope::Agent(name) => { "agent " (Foreign(name)) }
-            banksman_core::FreezeScope::Tool(name) => { "tool " (Foreign(name)) }
-        } (because(Some(&freeze.reason))) },
-        Fact::Unfrozen { freeze } => html! { "lifted " code { (freeze) } },
-        Fact::Granted { grant } => {
-            html! { "granted " (Foreign(&grant.agent)) " " code { (Foreign(&grant.tool)) } }
-        }
-        Fact::GrantRevoked { grant } => html! { "revoked " code { (grant) } },
-        Fact::Delegated { delegation } => {
-            html! { (Foreign(&delegation.from)) " lends roles to " (Foreign(&delegation.to)) }
-        }
-        Fact::DelegationRevoked { delegation } => html! { "ended " code { (delegation) } },
-        Fact::ModeChanged { from, to, reason, fallback } => {
-            html! { @if *fallback { "fell back from " } @else { "mode from " } (modes(*from, *to)) (because(reason.as_ref())) }
-        }
-        Fact::TokenIssued { kind, name, .. } => html! { "issued a credential: " (kind) " " (Foreign(name)) },
-        Fact::TokenRevoked { token } => html! { "revoked credential " code { (token) } },
-        Fact::PolicyLoaded { source, digest } => {
-            html! { "policy loaded from " (Foreign(source)) " " code.quiet { (digest.to_string().chars().take(19).collect::<String>()) "…" } }
-        }
-        Fact::InboundRefused { why, who, about, unrecorded, .. } => html! {
-            "refused what came in: " (Foreign(why))
-            @if let Some(who) = who { " from " (Foreign(who)) }
-            @if let Some(about) = about { " about " (about) }
-            @if *unrecorded > 0 { ", and " (unrecorded) " more before" }
-        },
-        Fact::Notified { about, channel, recipient, outcome, error, .. } => html! {
-            "message to " (Foreign(recipient)) " by " (Foreign(channel)) " about " (about) ": " (outcome.as_str())
-            (because(error.as_ref()))
-        },
-        Fact::NotificationRetried { about, .. } => html! { "message about " (about) " to be sent again" },
-        Fact::Resumed { about, outcome, error, .. } => html! {
-            "the agent's side was called about " (about) ": " (outcome.as_str()) (because(error.as_ref()))
-        },
-        Fact::JobRetried { about, .. } => html! { "the agent's side to be called again about " (about) },
-        Fact::JobDropped { about, .. } => html! { "the agent's side not to be called about " (about) },
-        Fact::Person { person, change } => html! { (Foreign(person)) " " (Foreign(&change.words())) },
+/// A piece of what an event says.
+fn part(part: &Part) -> Markup {
+    match part {
+        Part::Ours(text) => html! { (text) },
+        Part::Strong(text) => html! { strong { (text) } },
+        Part::Theirs(text) => html! { (Foreign(&brief(text, 200))) },
+        Part::Id(id) if id.starts_with("act_") => html! { a href=(format!("/actions/{id}")) { (id) } },
+        Part::Id(id) if id.starts_with("bat_") => html! { a href=(format!("/batches/{id}")) { (id) } },
+        // Enough of a digest to compare by eye, and to fit a phone.
+        Part::Id(id) => html! { code { (brief(id, 40)) } },
     }
 }

@@ -104,7 +104,8 @@ fn write_to(mut target: impl Write, text: &str) -> anyhow::Result<()> {
     }
 }
 
-fn now() -> Timestamp {
+/// What the clock says.
+pub(crate) fn now() -> Timestamp {
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Timestamp::from_micros(0).after(since_1970)
 }

@@ -16,7 +16,6 @@ mod reload;
 mod triage;
 
 mod display;
-mod people;
 mod pretty;
 mod progress;
 mod sheet;

@@ -1,23 +1,31 @@
 //! What approving, denying and editing have in common: look, show, ask, send, say what came of it.
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
 
 use banksman_client::Client;
 use banksman_core::wire::{ActionView, DecisionRequest};
 use banksman_core::{Decision, Digest, Status};
-use banksman_review::{digest_of_shown, result};
+use banksman_review::{digest_of_shown, overtaken, result};
 
-use crate::context::Context;
+use crate::context::{Context, now};
 use crate::display::Visible;
 use crate::exit::{Exit, stop};
 use crate::select;
 use crate::sheet::Sheet;
 use crate::span;
 
+/// How many seconds one request waits for someone else's decision: an edit does not end the wait, and is seen after it.
+const ROUND: u64 = 5;
+/// How long to leave a server alone that did not answer.
+const BREATH: Duration = Duration::from_millis(500);
+
 /// An action that is about to be decided, as it was fetched.
 pub(crate) struct Review<'a> {
     context: &'a Context,
-    client: Client,
+    client: Arc<Client>,
     pub(crate) action: ActionView,
 }
 
@@ -37,7 +45,28 @@ impl<'a> Review<'a> {
         let id = select::resolve(&client, wanted)?;
         let action = client.action(id)?;
         check_digest(&action)?;
-        Ok(Self { context, client, action })
+        Ok(Self { context, client: Arc::new(client), action })
+    }
+
+    /// Says once, in words, that this can no longer be decided: someone else did, or it is no longer what was fetched.
+    pub(crate) fn follow(&self) -> Receiver<String> {
+        let (tell, news) = channel();
+        let (client, shown) = (Arc::clone(&self.client), self.action.clone());
+        std::thread::spawn(move || {
+            loop {
+                match client.await_action(shown.id, ROUND) {
+                    Ok(current) => {
+                        if let Some(words) = overtaken(&shown, &current, now()) {
+                            let _ = tell.send(words);
+                            return;
+                        }
+                    }
+                    // A decision will say so, if it is still so by then.
+                    Err(_) => std::thread::sleep(BREATH),
+                }
+            }
+        });
+        news
     }
 
     /// Shows what is going to be decided.

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::display::Visible;
 use crate::exit::{Exit, stop};
 use crate::gate::{Gate, Question, Ruling, ServerGate, Where};
-use crate::prompt::{self, Card, Choice};
+use crate::prompt::{self, Asking, Card, Choice};
 
 /// What policies know commands as.
 const TOOL: &str = "shell";
@@ -89,9 +89,17 @@ pub(crate) fn gated(
         },
         Ruling::NeedsPerson(unseen) => {
             let card = Card::of_action(action, question.agent, &unseen);
-            match prompt::ask_here(&card, patience) {
-                Ok(Choice::Approve) => Err(replace(program)),
-                Ok(Choice::Deny) => Err(stop(Exit::NotAllowed, "denied: nothing was run")),
+            match prompt::ask_here(&card, Asking::Alone, patience) {
+                Ok(Choice::Approve { reason }) => {
+                    if let Some(reason) = reason {
+                        // There is no other record of it.
+                        let _ = context.complain(&format!("banksman: approved at the terminal: {reason}"));
+                    }
+                    Err(replace(program))
+                }
+                Ok(Choice::Deny { .. } | Choice::Elsewhere(_)) => {
+                    Err(stop(Exit::NotAllowed, "denied: nothing was run"))
+                }
                 Ok(Choice::TimedOut) => Err(stop(Exit::Refused, "nobody answered: nothing was run")),
                 Err(error) => Err(stop(
                     Exit::NotAllowed,

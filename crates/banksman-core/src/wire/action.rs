@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::CanonicalJson;
 use crate::{
-    Acting, ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Kind, Review,
-    Severity, State, Status, Timestamp, Verdict,
+    Acting, Action, ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Kind,
+    Review, Severity, State, Status, Timestamp, Verdict,
 };
 
 /// An action and where it stands.
@@ -204,6 +204,32 @@ pub struct OutcomeView {
     pub error: Option<String>,
 }
 
+impl From<&Action> for ContextView {
+    fn from(action: &Action) -> Self {
+        Self {
+            description: action.description.clone(),
+            rationale: action.rationale.clone(),
+            evidence: action.evidence.clone(),
+            session: action.session.clone(),
+            thread: action.thread.clone(),
+            task: action.task.clone(),
+            action_type: action.action_type.clone(),
+            predicted_severity: action.predicted_severity,
+            estimated_cost_usd: action.estimate.cost_usd,
+            estimated_duration_ms: action.estimate.duration_ms,
+            affected_systems: action.affected_systems.clone(),
+            reversible: action.reversible,
+            rollback_plan: action.rollback_plan.clone(),
+            args_schema: action.args_schema.clone(),
+            state_before: action.state_before.clone(),
+            preconditions: action.preconditions.clone(),
+            server: action.server.clone(),
+            annotations: action.annotations,
+            forwarded: action.forwarded,
+        }
+    }
+}
+
 impl From<&Case> for ActionView {
     fn from(case: &Case) -> Self {
         let submission = &case.submission;
@@ -225,27 +251,7 @@ impl From<&Case> for ActionView {
             votes: case.reviews.iter().map(VoteView::from).collect(),
             resolution: resolution(case),
             outcome: outcome(&case.state),
-            context: ContextView {
-                description: action.description.clone(),
-                rationale: action.rationale.clone(),
-                evidence: action.evidence.clone(),
-                session: action.session.clone(),
-                thread: action.thread.clone(),
-                task: action.task.clone(),
-                action_type: action.action_type.clone(),
-                predicted_severity: action.predicted_severity,
-                estimated_cost_usd: action.estimate.cost_usd,
-                estimated_duration_ms: action.estimate.duration_ms,
-                affected_systems: action.affected_systems.clone(),
-                reversible: action.reversible,
-                rollback_plan: action.rollback_plan.clone(),
-                args_schema: action.args_schema.clone(),
-                state_before: action.state_before.clone(),
-                preconditions: action.preconditions.clone(),
-                server: action.server.clone(),
-                annotations: action.annotations,
-                forwarded: action.forwarded,
-            },
+            context: action.into(),
             checkpoint: action.checkpoint.clone(),
             batch: case.batch,
             joined: false,

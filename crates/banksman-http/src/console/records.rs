@@ -1,11 +1,14 @@
 //! `/audit`: what is on record.
 
+use axum::body::Body;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
-use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
+use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use axum::response::IntoResponse;
 use banksman_core::audit::Event;
+use banksman_store::{EventQuery, Order, StoredEvent};
 use banksman_web::{AuditPage, Entry};
+use futures_util::stream;
 
 use super::desk::Desk;
 use super::session::Session;
@@ -14,9 +17,10 @@ use crate::App;
 use crate::body::Params;
 use crate::query::AuditParams;
 
-/// How many events a page has, and how many a file.
+/// How many events a page has.
 const SHOWN: usize = 50;
-const EXPORTED: usize = 10_000;
+/// How many events of a file are in memory at a time.
+const AT_ONCE: usize = 500;
 
 pub(crate) async fn audit(
     State(app): State<App>,
@@ -50,21 +54,43 @@ pub(crate) async fn audit(
     Ok(html(StatusCode::OK, page.render(&desk.frame(None))))
 }
 
+/// Whole, however long it is, and oldest first, as `banksman audit verify` wants to read it.
 pub(crate) async fn export(
     State(app): State<App>,
     _session: Session,
     Params(params): Params<AuditParams>,
 ) -> Page {
-    let mut query = params.into_query()?;
-    query.limit = EXPORTED;
-    let mut lines = String::new();
-    for stored in app.engine.events(query).await? {
-        lines.push_str(&format!("{{\"seq\":{},\"event\":{}}}\n", stored.seq, stored.body));
-    }
+    let query = EventQuery { order: Order::Ascending, limit: AT_ONCE, ..params.into_query()? };
+    // Before the answer begins: a log that cannot be read is an error, and not an empty file.
+    let first = app.engine.events(query.clone()).await?;
+    let pages = stream::try_unfold(Some((query, first)), move |state| {
+        let app = app.clone();
+        async move {
+            let Some((mut query, page)) = state else { return Ok(None) };
+            let lines = lines(&page);
+            let Some(last) = page.last().filter(|_| page.len() == AT_ONCE) else {
+                return Ok(Some((lines, None)));
+            };
+            query.after = Some(last.seq);
+            match app.engine.events(query.clone()).await {
+                Ok(next) => Ok(Some((lines, Some((query, next))))),
+                Err(error) => {
+                    // The line is cut, so that nobody takes what has arrived for all of it.
+                    tracing::warn!(%error, "an export of the audit log ended early");
+                    Err(error)
+                }
+            }
+        }
+    });
     let headers = [
         (CONTENT_TYPE, "application/jsonl"),
         (CONTENT_DISPOSITION, "attachment; filename=\"audit.jsonl\""),
         (CACHE_CONTROL, "no-store"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    Ok((headers, lines).into_response())
+    Ok((headers, Body::from_stream(pages)).into_response())
+}
+
+fn lines(events: &[StoredEvent]) -> String {
+    events.iter().map(|stored| format!("{{\"seq\":{},\"event\":{}}}\n", stored.seq, stored.body)).collect()
 }

@@ -99,7 +99,7 @@ pub(super) fn routes() -> Vec<Route> {
             "/audit/export",
             Session,
             records::export,
-            Operation::new("exportAudit", "The events that the audit page shows, as JSON lines")
+            Operation::new("exportAudit", "All events that match, oldest first, as JSON lines")
                 .answers_with(200, "One event a line", "application/jsonl")
                 .fails(&[Code::InvalidRequest]),
         ),

@@ -1,21 +1,21 @@
 //! `banksman audit`: what happened, by whom.
 
+mod export;
 mod observed;
 mod verify;
 
-use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use banksman_client::AuditQuery;
-use banksman_core::audit::{Event, Fact};
+use banksman_core::audit::Event;
 use banksman_core::wire::EventView;
-use banksman_core::{ActionId, Decision, FreezeScope, Risk};
+use banksman_core::{ActionId, Decision, Risk};
+use banksman_review::event_line;
 use clap::Subcommand;
 
 use crate::context::Context;
 use crate::display::Tone;
 use crate::exit::Exit;
-use crate::people::{standing, step_taken};
 use crate::span::{When, to_the_second};
 use crate::table::{Cell, Column, Table, TooWide};
 
@@ -31,7 +31,9 @@ enum Command {
     Query(Query),
     /// What people would have been asked about, had policy not only observed; and how often
     Observed(observed::Args),
-    /// Check what passkeys signed, without a server
+    /// Write the whole log, oldest first, one event a line; `audit verify` reads it
+    Export(export::Args),
+    /// Check that a log is whole, and what passkeys signed, without a server
     Verify(verify::Args),
 }
 
@@ -88,6 +90,7 @@ impl Query {
             observed_only: false,
             since: self.since.map(|when| when.from(context.now)),
             until: self.until.map(|when| when.from(context.now)),
+            oldest_first: false,
             cursor: self.cursor.clone(),
             limit: self.limit,
         }
@@ -98,6 +101,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.command {
         Command::Query(query) => list(query, context),
         Command::Observed(args) => observed::run(args, context),
+        Command::Export(args) => export::run(args, context),
         Command::Verify(args) => verify::run(args, context),
     }
 }
@@ -136,7 +140,7 @@ fn table(events: &[EventView], too_wide: TooWide, context: &Context) -> String {
                 Cell::new(&to_the_second(event.at)),
                 Cell::new(event.fact.type_name()),
                 Cell::new(event.actor.name().unwrap_or_else(|| event.actor.kind())),
-                Cell::new(&what(&event)),
+                Cell::new(&event_line(&event)),
             ],
             // Written by a newer version: better raw than not at all.
             Err(_) => vec![seq, Cell::new("?"), Cell::new("?"), Cell::new("?"), Cell::new(text)],
@@ -145,87 +149,9 @@ fn table(events: &[EventView], too_wide: TooWide, context: &Context) -> String {
     table.render(context.screen, too_wide)
 }
 
-/// What an event is about, in a line: first what was said, then about which action.
-pub(crate) fn what(event: &Event) -> String {
-    let mut detail = detail(&event.fact);
-    if let Some(channel) = &event.via {
-        let _ = write!(detail, " via {channel}");
-    }
-    match &event.action {
-        None => detail,
-        Some(action) => {
-            let about = format!("{} ({}) {} -> {}", action.tool, action.risk, action.id, action.status);
-            if detail.is_empty() { about } else { format!("{detail}: {about}") }
-        }
-    }
-}
-
-fn detail(fact: &Fact) -> String {
-    let because =
-        |reason: &Option<String>| reason.as_ref().map(|text| format!(" ({text})")).unwrap_or_default();
-    match fact {
-        Fact::Proposed { verdict, grant, .. } => {
-            let observed = if verdict.observed { " (observed only)" } else { "" };
-            let granted = grant.map(|id| format!(", granted by {id}")).unwrap_or_default();
-            format!("{} by {}{observed}{granted}", verdict.tier, verdict.rule)
-        }
-        Fact::Decided { decision, reason, acting, solo_operator, .. } => {
-            format!("{decision}{}{}", because(reason), standing(acting, *solo_operator))
-        }
-        Fact::Modified { reason, acting, solo_operator, .. } => {
-            format!("modify{}{}", because(reason), standing(acting, *solo_operator))
-        }
-        Fact::Escalated { number, step } => format!("step {number}: {}", step_taken(step)),
-        Fact::Cancelled { reason } | Fact::Revoked { reason } => because(reason).trim_start().to_owned(),
-        Fact::Finished { error, .. } => because(error).trim_start().to_owned(),
-        Fact::Expired | Fact::Lapsed | Fact::Claimed { .. } | Fact::LeaseEnded => String::new(),
-        Fact::BatchProposed { batch, items, .. } => format!("{batch} with {} items", items.len()),
-        Fact::Frozen { freeze } => {
-            let scope = match &freeze.scope {
-                FreezeScope::Everything => "everything".to_owned(),
-                FreezeScope::Agent(name) => format!("agent {name}"),
-                FreezeScope::Tool(name) => format!("tool {name}"),
-            };
-            format!("{scope} ({}) {}", freeze.reason, freeze.id)
-        }
-        Fact::Unfrozen { freeze } => freeze.to_string(),
-        Fact::Granted { grant } => format!("{} for {} {}", grant.tool, grant.agent, grant.id),
-        Fact::GrantRevoked { grant } => grant.to_string(),
-        Fact::Delegated { delegation } => {
-            let roles =
-                if delegation.roles.is_empty() { "all roles".into() } else { delegation.roles.join(", ") };
-            let until = to_the_second(delegation.ends_at);
-            format!("{roles} of {} to {} until {until} {}", delegation.from, delegation.to, delegation.id)
-        }
-        Fact::DelegationRevoked { delegation } => delegation.to_string(),
-        Fact::ModeChanged { from, to, reason, fallback } => {
-            let fell = if *fallback { "fell back, " } else { "" };
-            format!("{fell}{from} -> {to}{}", because(reason))
-        }
-        Fact::TokenIssued { token, kind, name, .. } => format!("{kind} {name} {token}"),
-        Fact::TokenRevoked { token } => token.to_string(),
-        Fact::PolicyLoaded { digest, source } => format!("{source} {digest}"),
-        Fact::InboundRefused { why, who, about, unrecorded, .. } => {
-            let who = who.as_ref().map(|who| format!(" from {who}")).unwrap_or_default();
-            let about = about.map(|about| format!(" about {about}")).unwrap_or_default();
-            let more = if *unrecorded > 0 { format!(" and {unrecorded} more before") } else { String::new() };
-            format!("{why}{who}{about}{more}")
-        }
-        Fact::Notified { about, channel, recipient, outcome, error, .. } => {
-            format!("{outcome} to {recipient} by {channel} about {about}{}", because(error))
-        }
-        Fact::NotificationRetried { about, delivery } => format!("message {delivery} about {about}"),
-        Fact::Resumed { about, outcome, error, .. } => format!("{outcome} about {about}{}", because(error)),
-        Fact::JobRetried { about, job } | Fact::JobDropped { about, job } => {
-            format!("job {job} about {about}")
-        }
-        Fact::Person { person, change } => format!("{person} {}", change.words()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use banksman_core::audit::{ActionRef, FORMAT};
+    use banksman_core::audit::{ActionRef, FORMAT, Fact};
     use banksman_core::{Actor, Mode};
     use serde_json::value::RawValue;
 
@@ -283,8 +209,8 @@ mod tests {
             text,
             "\
 SEQ  TIME                  EVENT         BY        WHAT
-7    2023-11-14T22:13:20Z  decided       ann       deny (no): rm\\u{1b}[2J\\nforged (high) act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB -> denied
-8    2023-11-14T22:13:20Z  mode_changed  operator  lab -> shadow
+7    2023-11-14T22:13:20Z  decided       ann       denied (no): rm\\u{1b}[2J\\nforged (high) act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB -> denied
+8    2023-11-14T22:13:20Z  mode_changed  operator  mode from lab to shadow
 9    ?                     ?             ?         {\"v\":99}
 "
         );

@@ -149,7 +149,7 @@ fn explain(text: &str, assessment: &Assessment, catalogue: &Catalogue, screen: S
     let level = screen.paint(assessment.level.into(), assessment.level.as_str());
     let undo = match (assessment.level, assessment.reversible) {
         (Risk::None, _) => "nothing was found that could do harm",
-        (_, true) => "can be undone",
+        (_, true) => "nothing was found that cannot be undone",
         (_, false) => "cannot be undone",
     };
     line("", &format!("{level}  {undo}"));

@@ -13,7 +13,7 @@ use crate::context::Context;
 use crate::gate::{Clearance, Gate, Question, Ruling, Unseen, Where};
 use crate::hook::{Answer, Call, Claimed, Claims, Event, Form, Host, Outlet, Report, likely_form};
 use crate::pretty::one_line;
-use crate::prompt::{self, Choice};
+use crate::prompt::{self, Asking, Choice};
 
 /// No call that a reviewer could judge is larger, and memory is not for whoever writes the most.
 const MAX_INPUT_BYTES: u64 = 16 * 1024 * 1024;
@@ -164,16 +164,27 @@ fn ask_person(args: &Args, call: &Call, unseen: &Unseen, until: Instant) -> Answ
     if let Some(terminal) = &args.terminal {
         let card = prompt::Card::of_action(&call.action, args.host.as_str(), unseen);
         let patience = until.saturating_duration_since(Instant::now());
-        return match prompt::ask_at(terminal, &card, patience) {
-            Ok(Choice::Approve) => {
-                Answer::Allow { reason: "Banksman: approved at the terminal".into(), input: None }
+        return match prompt::ask_at(terminal, &card, Asking::Alone, patience) {
+            Ok(Choice::Approve { reason }) => {
+                let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+                Answer::Allow { reason: format!("Banksman: approved at the terminal{reason}"), input: None }
             }
-            Ok(Choice::Deny) => Answer::deny("Banksman: denied at the terminal. It was not executed."),
+            Ok(Choice::Deny { .. } | Choice::Elsewhere(_)) => {
+                Answer::deny("Banksman: denied at the terminal. It was not executed.")
+            }
             Ok(Choice::TimedOut) => {
                 Answer::deny("Banksman: nobody answered at the terminal in time, so no. It was not executed.")
             }
             Err(error) => Answer::deny(format!("Banksman: nobody can be asked ({error:#}), so no ({why})")),
         };
+    }
+    if unseen.verdict.require_reason {
+        return Answer::deny(format!(
+            "Banksman: policy wants a reason for this, and the host's question has no room for one ({why}). It was not \
+             executed. `banksman hook {} --terminal TTY` asks for it at another terminal; a server (`banksman serve`) \
+             holds it until someone decides.",
+            args.host.as_str()
+        ));
     }
     if args.host.can_ask(call.permission_mode.as_deref()) {
         Answer::Ask { reason: format!("Banksman wants a person to see this ({why})") }

@@ -5,13 +5,14 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use banksman_core::json::parse;
-use banksman_core::{Action, Decision, Status, Tier};
+use banksman_core::wire::DecisionRequest;
+use banksman_core::{Action, Decision, Status};
 use serde::Serialize;
 
 use crate::context::Context;
 use crate::exit::{Exit, stop};
-use crate::gate::{Embedded, Question, blocked, chosen_policy};
-use crate::prompt::{self, Card, Choice};
+use crate::gate::{Embedded, Question, chosen_policy, refusal};
+use crate::prompt::{self, Asking, Card, Choice};
 use crate::review::Review;
 
 /// Larger than any action that a server takes.
@@ -38,6 +39,9 @@ pub(crate) struct Args {
 struct Answered {
     decision: &'static str,
     by: &'static str,
+    /// Why, if policy wants to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<String>,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
@@ -48,10 +52,10 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 }
 
 impl Args {
-    fn ask(&self, card: &Card, patience: Duration) -> anyhow::Result<Choice> {
+    fn ask(&self, card: &Card, asking: Asking<'_>, patience: Duration) -> anyhow::Result<Choice> {
         let asked = match &self.terminal {
-            Some(terminal) => prompt::ask_at(terminal, card, patience),
-            None => prompt::ask_here(card, patience),
+            Some(terminal) => prompt::ask_at(terminal, card, asking, patience),
+            None => prompt::ask_here(card, asking, patience),
         };
         asked.map_err(|error| stop(Exit::Usage, format!("{error:#}: a prompt needs a person")))
     }
@@ -71,16 +75,16 @@ fn ask(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         on_hold: None,
     };
     let seen = embedded.assess(&question, context.now);
-    if seen.verdict.tier == Tier::Block {
-        // Nobody can let through what policy blocks, so nobody is asked.
-        return Err(stop(Exit::NotAllowed, blocked(&seen.verdict)));
+    if let Some(denial) = refusal(&seen.verdict) {
+        // Nobody here can let it through, so nobody is asked.
+        return Err(stop(denial.exit, denial.words));
     }
-    let choice =
-        args.ask(&Card::of_action(&action, question.agent, &seen), Duration::from_secs(args.timeout))?;
-    let (answered, exit) = match choice {
-        Choice::Approve => (Answered { decision: "approve", by: "terminal" }, Exit::Done),
-        Choice::Deny => (Answered { decision: "deny", by: "terminal" }, Exit::Failure),
-        Choice::TimedOut => (Answered { decision: "deny", by: "timeout" }, Exit::Refused),
+    let card = Card::of_action(&action, question.agent, &seen);
+    let answer = |decision, by, reason| Answered { decision, by, reason };
+    let (answered, exit) = match args.ask(&card, Asking::Alone, Duration::from_secs(args.timeout))? {
+        Choice::Approve { reason } => (answer("approve", "terminal", reason), Exit::Done),
+        Choice::Deny { reason } => (answer("deny", "terminal", reason), Exit::Failure),
+        Choice::TimedOut | Choice::Elsewhere(_) => (answer("deny", "timeout", None), Exit::Refused),
     };
     if context.globals.json {
         context.print_json(&answered)?;
@@ -108,11 +112,20 @@ fn decide(args: &Args, context: &Context, id: &str) -> anyhow::Result<ExitCode> 
     }
     let left = action.expires_at.map_or(Duration::MAX, |at| at.since(context.now));
     let patience = Duration::from_secs(args.timeout).min(left);
-    let decision = match args.ask(&Card::of_view(action), patience)? {
-        Choice::Approve => Decision::Approve,
-        Choice::Deny => Decision::Deny,
-        // Someone else may still decide: silence at one terminal is not a person's no.
-        Choice::TimedOut => return Err(stop(Exit::Refused, "nobody answered: nothing was sent")),
-    };
-    review.send(&review.request(decision))
+    let news = review.follow();
+    let elsewhere = || news.try_recv().ok();
+    let (decision, reason) =
+        match args.ask(&Card::of_view(action), Asking::Held { elsewhere: &elsewhere }, patience)? {
+            Choice::Approve { reason } => (Decision::Approve, reason),
+            Choice::Deny { reason } => (Decision::Deny, reason),
+            // Someone else may still decide: silence at one terminal is not a person's no.
+            Choice::TimedOut => {
+                let words = format!("nobody answered: nothing was sent, and {} stays held", action.id);
+                return Err(stop(Exit::Refused, words));
+            }
+            Choice::Elsewhere(words) => {
+                return Err(stop(Exit::Refused, format!("{words} Nothing was sent.")));
+            }
+        };
+    review.send(&DecisionRequest { reason, ..review.request(decision) })
 }

@@ -3,17 +3,16 @@
 use std::process::ExitCode;
 
 use banksman_core::json::{CanonicalJson, Json};
-use banksman_core::wire::{ActionView, ContextView, DeliveryView, OutcomeView, ResolutionView, VoteView};
+use banksman_core::wire::{ActionView, DeliveryView, OutcomeView, ResolutionView, VoteView};
 use banksman_core::{Status, Timestamp};
-use banksman_review::Approvals;
+use banksman_review::{Approvals, Claim, Said, chain, claims, meaning, passed_on_to, standing, undo};
 
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::people::{chain, standing};
 use crate::review::commands;
 use crate::select;
 use crate::sheet::Sheet;
-use crate::span::{both, span};
+use crate::span::both;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -40,6 +39,9 @@ fn page(action: &ActionView, told: &[DeliveryView], context: &Context) -> String
     let mut sheet = Sheet::new(context.screen);
     identity(&mut sheet, action, now);
     sheet.section("Arguments, exactly what would run");
+    if let Some(server) = passed_on_to(&action.context) {
+        sheet.field("passed on", server);
+    }
     sheet.json(&action.args);
     long_texts(&mut sheet, &action.args);
     policy(&mut sheet, action);
@@ -76,7 +78,7 @@ fn who_was_told(sheet: &mut Sheet, told: &[DeliveryView], now: Timestamp) {
 fn identity(sheet: &mut Sheet, action: &ActionView, now: Timestamp) {
     sheet.section("Action");
     sheet.field("id", &action.id.to_string());
-    sheet.field("status", meaning(action.status));
+    sheet.field("status", &format!("{}: {}", action.status, meaning(action.status)));
     sheet.field("agent", &action.agent);
     sheet.field("tool", &action.tool);
     sheet.field("kind", action.kind.as_str());
@@ -104,26 +106,6 @@ fn identity(sheet: &mut Sheet, action: &ActionView, now: Timestamp) {
     sheet.field("version", &action.version.to_string());
     // Just fits 80 columns, so that it can be copied whole.
     sheet.verbatim(&format!("digest {}", action.digest));
-}
-
-/// Where an action stands, for someone who does not know the words by heart.
-fn meaning(status: Status) -> &'static str {
-    match status {
-        Status::Blocked => "blocked: policy or a freeze forbids it",
-        Status::Pending => "pending: waits for a decision",
-        Status::Authorised => "authorised: may be claimed once",
-        Status::Denied => "denied: a person said no",
-        Status::Expired => "expired: nobody decided in time",
-        Status::Cancelled => "cancelled: withdrawn",
-        Status::Executing => "executing: claimed, no outcome yet",
-        Status::Succeeded => "succeeded: it ran",
-        Status::Failed => "failed: it ran and failed, or could not run",
-        Status::Unknown => {
-            "unknown: claimed, and no outcome came; it may have run, so look before repeating it"
-        }
-        Status::Lapsed => "lapsed: authorised, and not claimed in time",
-        Status::Revoked => "revoked: authorised, and taken back",
-    }
 }
 
 /// Scripts and letters among the arguments, line by line: as one JSON string nobody can read them.
@@ -169,6 +151,7 @@ fn policy(sheet: &mut Sheet, action: &ActionView) {
     if action.observed {
         sheet.note("Policy only observes: this was let run, and people would have been asked.");
     }
+    sheet.field("undo", undo(&action.assessment));
     for finding in &action.assessment.findings {
         sheet.item(&format!("{}: {} [{}]", finding.level, finding.reason, finding.rule));
     }
@@ -226,10 +209,9 @@ fn said(vote: &VoteView, version: u32, now: Timestamp) -> String {
     text
 }
 
-/// What the quorum still lacks. Votes come without the voters' roles, so the roles are named, not ticked off.
+/// What the quorum still lacks.
 fn missing(action: &ActionView) -> String {
-    let Approvals { given, needed, .. } = Approvals::of(action);
-    let roles = action.verdict.quorum.roles();
+    let Approvals { given, needed, missing_roles } = Approvals::of(action);
     let mut text = match needed.saturating_sub(given) {
         0 => format!("{given} approvals given, but not by people of all needed roles"),
         1 => format!("1 more approval is needed ({given} of {needed} given)"),
@@ -238,8 +220,8 @@ fn missing(action: &ActionView) -> String {
     if needed > 1 {
         text.push_str(", by different people");
     }
-    if !roles.is_empty() {
-        text.push_str(&format!(", in all one of each of these roles: {}", roles.join(", ")));
+    if !missing_roles.is_empty() {
+        text.push_str(&format!("; still missing: someone of {}", missing_roles.join(", someone of ")));
     }
     text + "."
 }
@@ -274,65 +256,38 @@ fn ended(sheet: &mut Sheet, outcome: &OutcomeView, now: Timestamp) {
 }
 
 fn untrusted(sheet: &mut Sheet, action: &ActionView) {
-    let context = &action.context;
-    if *context == ContextView::default() && action.checkpoint.is_none() {
+    let claims = claims(&action.context);
+    // What agents give for machines: the form that edits are made in, and where they go on.
+    let machines = [("schema", &action.context.args_schema), ("checkpoint", &action.checkpoint)];
+    if claims.is_empty() && machines.iter().all(|(_, value)| value.is_none()) {
         return;
     }
     sheet.section("The agent says (untrusted)");
-    for (name, text) in [
-        ("description", &context.description),
-        ("rationale", &context.rationale),
-        ("rollback", &context.rollback_plan),
-    ] {
-        if let Some(text) = text {
-            sheet.field(name, "");
-            sheet.lines(text);
+    for Claim { name, said } in &claims {
+        match said {
+            Said::Words(words) if words.contains('\n') => {
+                sheet.field(name, "");
+                sheet.lines(words);
+            }
+            Said::Words(words) => sheet.field(name, words),
+            Said::Json(value) => {
+                sheet.field(name, "");
+                sheet.json(value);
+            }
         }
     }
-    for (name, text) in [
-        ("session", &context.session),
-        ("thread", &context.thread),
-        ("task", &context.task),
-        ("type", &context.action_type),
-    ] {
-        if let Some(text) = text {
-            sheet.field(name, text);
-        }
-    }
-    if let Some(severity) = context.predicted_severity {
-        sheet.field("severity", severity.as_str());
-    }
-    if let Some(cost) = context.estimated_cost_usd {
-        sheet.field("cost", &format!("{cost} USD"));
-    }
-    if let Some(millis) = context.estimated_duration_ms {
-        sheet.field("takes", &span(std::time::Duration::from_millis(millis)));
-    }
-    if let Some(reversible) = context.reversible {
-        sheet.field("reversible", if reversible { "yes" } else { "no" });
-    }
-    if context.annotations.and_then(|hints| hints.destructive_hint) == Some(true) {
-        sheet.field("hint", "the tool's server calls it destructive");
-    }
-    for system in &context.affected_systems {
-        sheet.field("touches", system);
-    }
-    for (name, json) in [
-        ("evidence", &context.evidence),
-        ("before", &context.state_before),
-        ("needs", &context.preconditions),
-        ("schema", &context.args_schema),
-        ("checkpoint", &action.checkpoint),
-    ] {
-        if let Some(json) = json {
+    for (name, value) in machines {
+        if let Some(value) = value {
             sheet.field(name, "");
-            sheet.json(json);
+            sheet.json(value);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use banksman_core::wire::ContextView;
+
     use super::*;
     use crate::display::width;
     use crate::sample;
@@ -345,7 +300,7 @@ mod tests {
             "\
 Action
   id          act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB
-  status      pending: waits for a decision
+  status      pending: Held. Nothing has run.
   agent       support-bot
   tool        process_refund
   kind        tool
@@ -366,16 +321,16 @@ Risk and policy
   rule        refunds
   matched     refunds, default
   remember    allowed
+  undo        nothing was found that cannot be undone
   - high: an unknown tool [tool.unknown]
 
 Decisions
   - approve by ann, 1 min ago (2023-11-14T22:12:20Z); reason: checked the order
-  1 more approval is needed (1 of 2 given), by different people, in all one of
-  each of these roles: finance.
+  1 more approval is needed (1 of 2 given), by different people; still missing:
+  someone of finance.
 
 The agent says (untrusted)
-  description
-  | Refund order 78291
+  description Refund order 78291
   rationale
   | The customer asked.
   | Twice.

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 
 use banksman_tui::{Ending, Setup, WatchError, watch};
 
-use crate::commands::audit;
 use crate::context::Context;
 use crate::display::wants_colours;
 use crate::editor;
@@ -17,8 +16,7 @@ pub(crate) struct Args {}
 pub(crate) fn run(_args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     refuse_without_a_terminal(context)?;
     let edit = |text: &str| editor::edit(text).map_err(|error| format!("{error:#}"));
-    let setup =
-        Setup { client: context.client()?, colours: wants_colours(), edit: &edit, words: audit::what };
+    let setup = Setup { client: context.client()?, colours: wants_colours(), edit: &edit };
     match watch(setup) {
         Ok(Ending::Quit) => Ok(Exit::Done.into()),
         // As shells say it: ended by a signal.

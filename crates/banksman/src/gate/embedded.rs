@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use banksman_core::{Tier, Timestamp};
+use banksman_core::{Tier, Timestamp, Verdict};
 use banksman_policy::{DEFAULT_POLICY, Facts, Policy};
 
 use super::{Clearance, Denial, Question, Ruling, Unseen};
@@ -43,20 +43,58 @@ impl Embedded {
 
     fn rule(&self, question: &Question<'_>, seen: Unseen) -> Ruling {
         match seen.verdict.tier {
-            Tier::Block => Ruling::Denied(Denial::new(Exit::NotAllowed, blocked(&seen.verdict))),
             Tier::Auto | Tier::Notify if !seen.unasked => Ruling::Allowed(Clearance {
                 args: question.action.args.clone(),
                 modified: false,
                 claimed: None,
                 words: format!("Banksman: policy lets this run ({})", seen.verdict.rule),
             }),
-            Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate => Ruling::NeedsPerson(Box::new(seen)),
+            Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate | Tier::Block => {
+                match refusal(&seen.verdict) {
+                    Some(denial) => Ruling::Denied(denial),
+                    None => Ruling::NeedsPerson(Box::new(seen)),
+                }
+            }
         }
     }
 }
 
+/// Why the person at a terminal need not be asked, if that is so: policy blocks it, or wants more than one person of whom
+/// nobody knows who they are.
+pub(crate) fn refusal(verdict: &Verdict) -> Option<Denial> {
+    match verdict.tier {
+        Tier::Block => Some(blocked(verdict)),
+        Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate => {
+            beyond_one_person(verdict).map(|needs| {
+                format!(
+                    "Banksman: policy wants {needs} for this (risk {}, rule {}), and without a server there is only \
+                     whoever sits at the terminal. It was not executed. With a server (`banksman serve`) it is held \
+                     until they have decided.",
+                    verdict.risk, verdict.rule
+                )
+            })
+        }
+    }
+    .map(|words| Denial::new(Exit::NotAllowed, words))
+}
+
+/// What policy wants that one person without a name cannot give.
+fn beyond_one_person(verdict: &Verdict) -> Option<String> {
+    let mut needs = Vec::new();
+    match (verdict.quorum.count(), verdict.tier) {
+        (0 | 1, Tier::Escalate) => needs.push("someone to escalate it to".to_owned()),
+        (0 | 1, Tier::Auto | Tier::Notify | Tier::Approve | Tier::Block) => {}
+        (people, _) => needs.push(format!("{people} different people")),
+    }
+    needs.extend(verdict.quorum.roles().iter().map(|role| format!("someone of the role {role}")));
+    if verdict.require_passkey {
+        needs.push("the touch of a passkey".to_owned());
+    }
+    (!needs.is_empty()).then(|| needs.join(" and "))
+}
+
 /// What an agent is told of a block.
-pub(crate) fn blocked(verdict: &banksman_core::Verdict) -> String {
+fn blocked(verdict: &Verdict) -> String {
     let said = verdict.messages.first().map(|message| format!(" {message}")).unwrap_or_default();
     format!(
         "Banksman: policy never lets this run (risk {}, rule {}). It was not executed, and trying it another way \
@@ -94,9 +132,29 @@ mod tests {
         assert!(matches!(ruling(OPEN, "ls"), Ruling::Allowed(_)));
         let blocked = "version: 1\ntools:\n  Bash: {tier: block}\n";
         assert!(matches!(ruling(blocked, "ls"), Ruling::Denied(_)));
-        for policy in [DEFAULT_POLICY, "version: 1\ntools:\n  Bash: {tier: escalate}\n"] {
-            assert!(matches!(ruling(policy, "ls"), Ruling::NeedsPerson(_)));
+        assert!(matches!(ruling(DEFAULT_POLICY, "ls"), Ruling::NeedsPerson(_)));
+    }
+
+    #[test]
+    fn one_unnamed_person_is_no_quorum_no_role_no_passkey_and_nobody_to_escalate_to() {
+        for (demand, words) in [
+            ("tier: escalate", "2 different people"),
+            ("tier: escalate, quorum: 1", "someone to escalate it to"),
+            ("tier: approve, quorum: 3", "3 different people"),
+            ("tier: approve, roles: [finance]", "someone of the role finance"),
+            ("tier: approve, require_passkey: true", "the touch of a passkey"),
+        ] {
+            let policy = format!("version: 1\ntools:\n  Bash: {{{demand}}}\n");
+            let Ruling::Denied(denial) = ruling(&policy, "ls") else { panic!("{demand}: not denied") };
+            assert!(
+                denial.words.contains(words) && denial.words.contains("banksman serve"),
+                "{}",
+                denial.words
+            );
+            assert_eq!(denial.exit, Exit::NotAllowed);
         }
+        let plain = "version: 1\ntools:\n  Bash: {tier: approve, quorum: 1, require_reason: true}\n";
+        assert!(matches!(ruling(plain, "ls"), Ruling::NeedsPerson(_)), "a reason can be asked for");
     }
 
     #[test]

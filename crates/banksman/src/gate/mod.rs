@@ -19,7 +19,7 @@ use crate::cli::{DEFAULT_DATA, DEFAULT_URL};
 use crate::context::Context;
 use crate::exit::{Exit, stop};
 
-pub(crate) use embedded::{Embedded, blocked};
+pub(crate) use embedded::{Embedded, refusal};
 pub(crate) use installed::{Installed, Settings};
 pub(crate) use server::ServerGate;
 

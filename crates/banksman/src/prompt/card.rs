@@ -2,8 +2,9 @@
 //! frames are drawn with: no text can end the box, or begin another.
 
 use banksman_core::json::CanonicalJson;
-use banksman_core::wire::ActionView;
-use banksman_core::{Action, Assessment, Kind, Risk, Verdict};
+use banksman_core::wire::{ActionView, ContextView};
+use banksman_core::{Action, Assessment, Kind, Verdict};
+use banksman_review::{Claim, Said, claims, passed_on_to, undo};
 
 use crate::display::{Screen, Tone, Unframed, cut, width, wrap};
 use crate::gate::Unseen;
@@ -22,149 +23,126 @@ pub(crate) struct Card {
     tool: String,
     kind: Kind,
     args: CanonicalJson,
-    /// What the agent says about it, each under a name of ours.
-    says: Vec<(&'static str, String)>,
-    risk: Risk,
-    reversible: bool,
-    rule: String,
-    findings: Vec<String>,
-    messages: Vec<String>,
+    /// The agent's word, and the server that Banksman passes it on to.
+    context: ContextView,
+    assessment: Assessment,
+    verdict: Verdict,
+}
+
+/// How much of the box to draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Size {
+    /// The beginning of what is long.
+    Short,
+    /// All of it.
+    Whole,
+    /// All of it, without blank lines between.
+    Dense,
+}
+
+/// The box, line by line.
+#[derive(Debug, Clone)]
+pub(super) struct Drawn {
+    pub(super) lines: Vec<String>,
+    /// Whether there is more to see than is here.
+    pub(super) left_out: bool,
 }
 
 impl Card {
     pub(crate) fn of_action(action: &Action, agent: &str, unseen: &Unseen) -> Self {
-        let said = says(
-            &action.description,
-            &action.rationale,
-            action.estimate.cost_usd,
-            &action.affected_systems,
-            &action.rollback_plan,
-        );
-        Self::new(agent, &action.tool, action.kind, &action.args, said, &unseen.assessment, &unseen.verdict)
+        Self {
+            agent: agent.to_owned(),
+            tool: action.tool.clone(),
+            kind: action.kind,
+            args: action.args.clone(),
+            context: ContextView::from(action),
+            assessment: unseen.assessment.clone(),
+            verdict: unseen.verdict.clone(),
+        }
     }
 
     pub(crate) fn of_view(action: &ActionView) -> Self {
-        let context = &action.context;
-        let said = says(
-            &context.description,
-            &context.rationale,
-            context.estimated_cost_usd,
-            &context.affected_systems,
-            &context.rollback_plan,
-        );
-        Self::new(
-            &action.agent,
-            &action.tool,
-            action.kind,
-            &action.args,
-            said,
-            &action.assessment,
-            &action.verdict,
-        )
-    }
-
-    fn new(
-        agent: &str,
-        tool: &str,
-        kind: Kind,
-        args: &CanonicalJson,
-        says: Vec<(&'static str, String)>,
-        assessment: &Assessment,
-        verdict: &Verdict,
-    ) -> Self {
         Self {
-            agent: agent.to_owned(),
-            tool: tool.to_owned(),
-            kind,
-            args: args.clone(),
-            says,
-            risk: verdict.risk,
-            reversible: assessment.reversible,
-            rule: verdict.rule.clone(),
-            findings: assessment.findings.iter().map(|finding| finding.reason.clone()).collect(),
-            messages: verdict.messages.clone(),
+            agent: action.agent.clone(),
+            tool: action.tool.clone(),
+            kind: action.kind,
+            args: action.args.clone(),
+            context: action.context.clone(),
+            assessment: action.assessment.clone(),
+            verdict: action.verdict.clone(),
         }
     }
 
-    /// The box as lines for a terminal in raw mode.
-    pub(crate) fn render(&self, screen: Screen, whole: bool) -> String {
-        let mut frame = Frame::new(screen);
-        let tone = Tone::from(self.risk);
+    /// Whether policy wants to know why.
+    pub(super) fn wants_reason(&self) -> bool {
+        self.verdict.require_reason
+    }
+
+    /// The box.
+    pub(super) fn draw(&self, screen: Screen, size: Size) -> Drawn {
+        let mut frame = Frame::new(screen, size);
+        let most = |short: usize| if size == Size::Short { short } else { usize::MAX };
         frame.edge('┌', '┐');
         frame.own(Tone::Bold, "[!] APPROVAL REQUIRED");
         frame.edge('├', '┤');
-        let level = self.risk.as_str().to_uppercase();
+        let level = self.verdict.risk.as_str().to_uppercase();
         frame.own(Tone::Plain, &format!("The agent wants to do something of {level} risk:"));
-        frame.own(Tone::Plain, "");
+        frame.blank();
         frame.field("Tool: ", &format!("{} ({})", self.tool, self.kind));
+        if let Some(server) = passed_on_to(&self.context) {
+            frame.field("Passed on to the server: ", server);
+        }
         frame.field("Agent: ", &self.agent);
-        for (name, words) in &self.says {
-            frame.field(name, words);
+        for claim in claims(&self.context) {
+            frame.claim(&claim, most(0));
         }
-        frame.own(Tone::Plain, "");
+        frame.blank();
         frame.own(Tone::Plain, "Parameters:");
-        let lines = pretty(&self.args);
-        let shown = if whole { usize::MAX } else { SHORT_LINES };
-        let left_out = frame.lines(&lines, shown);
-        if left_out > 0 {
-            frame.own(Tone::Warning, &format!("({left_out} more lines: press v)"));
-        }
-        frame.own(Tone::Plain, "");
-        let undo = if self.reversible { "it can be undone" } else { "it cannot be easily undone" };
-        frame.own(tone, &format!("Risk: {level} - {undo}"));
-        frame.field("Rule: ", &self.rule);
-        for message in &self.messages {
+        frame.lines(&pretty(&self.args), most(SHORT_LINES));
+        frame.blank();
+        let undo = undo(&self.assessment);
+        frame.own(Tone::from(self.verdict.risk), &format!("Risk: {level} - {undo}"));
+        frame.field("Rule: ", &self.verdict.rule);
+        for message in &self.verdict.messages {
             frame.field("Policy says: ", message);
         }
-        let most = if whole { usize::MAX } else { SHORT_FINDINGS };
-        for finding in self.findings.iter().take(most) {
-            frame.field("- ", finding);
+        let findings = &self.assessment.findings;
+        for finding in findings.iter().take(most(SHORT_FINDINGS)) {
+            frame.field("- ", &finding.reason);
         }
-        if self.findings.len() > most {
-            frame.own(Tone::Warning, &format!("({} more findings: press v)", self.findings.len() - most));
-        }
-        frame.own(Tone::Plain, "");
+        frame.more(findings.len().saturating_sub(most(SHORT_FINDINGS)), "findings");
+        frame.blank();
         frame.own(Tone::Bold, "[a] Approve  [d] Deny  [v] View full details");
         frame.edge('└', '┘');
-        frame.out
+        Drawn { lines: frame.out, left_out: frame.left_out }
     }
-}
-
-/// What the agent says: what it is, why, what it costs and touches, and how to take it back.
-fn says(
-    description: &Option<String>,
-    rationale: &Option<String>,
-    cost_usd: Option<f64>,
-    systems: &[String],
-    rollback_plan: &Option<String>,
-) -> Vec<(&'static str, String)> {
-    let systems = Some(systems.join(", ")).filter(|names| !names.is_empty());
-    let said = [
-        ("It says: ", description.clone()),
-        ("It says, why: ", rationale.clone()),
-        ("It says, cost: ", cost_usd.map(|cost| format!("{cost} USD"))),
-        ("It says, systems: ", systems),
-        ("It says, undo: ", rollback_plan.clone()),
-    ];
-    said.into_iter().filter_map(|(name, words)| Some((name, words?))).collect()
 }
 
 struct Frame {
     screen: Screen,
     /// Columns between the bars, without the space beside each.
     room: usize,
-    out: String,
+    size: Size,
+    out: Vec<String>,
+    left_out: bool,
 }
 
 impl Frame {
-    fn new(screen: Screen) -> Self {
+    fn new(screen: Screen, size: Size) -> Self {
         let outside = screen.columns().min(WIDEST);
-        Self { screen, room: outside.saturating_sub(4), out: String::new() }
+        Self { screen, room: outside.saturating_sub(4), size, out: Vec::new(), left_out: false }
     }
 
     fn edge(&mut self, left: char, right: char) {
         let bar = "─".repeat(self.room + 2);
-        self.out.push_str(&format!("{left}{bar}{right}\r\n"));
+        self.out.push(format!("{left}{bar}{right}"));
+    }
+
+    /// Room between two parts, if there is any.
+    fn blank(&mut self) {
+        if self.size != Size::Dense {
+            self.line(Tone::Plain, "");
+        }
     }
 
     /// A line of ours.
@@ -183,8 +161,20 @@ impl Frame {
         }
     }
 
-    /// Lines by anyone, behind a gutter; how many were left out.
-    fn lines(&mut self, text: &str, most: usize) -> usize {
+    /// Something that the agent says; of what is not words, so many lines.
+    fn claim(&mut self, claim: &Claim<'_>, most: usize) {
+        let label = format!("It says, {}: ", claim.name);
+        match &claim.said {
+            Said::Words(words) => self.field(&label, words),
+            Said::Json(value) => {
+                self.field(&label, "");
+                self.lines(&pretty(value), most);
+            }
+        }
+    }
+
+    /// Lines by anyone, behind a gutter, as many as are wanted.
+    fn lines(&mut self, text: &str, most: usize) {
         let mut pieces = Vec::new();
         for line in text.lines() {
             let line = Unframed(line).to_string();
@@ -197,13 +187,21 @@ impl Frame {
         for (mark, piece) in pieces.iter().take(most) {
             self.line(Tone::Plain, &format!("  {mark} {}", piece.trim_end()));
         }
-        pieces.len().saturating_sub(most)
+        self.more(pieces.len().saturating_sub(most), "lines");
+    }
+
+    /// Says what was left out, if anything was.
+    fn more(&mut self, count: usize, what: &str) {
+        if count > 0 {
+            self.left_out = true;
+            self.own(Tone::Warning, &format!("({count} more {what}: press v)"));
+        }
     }
 
     fn line(&mut self, tone: Tone, text: &str) {
         let text = cut(text, self.room);
         let padding = " ".repeat(self.room.saturating_sub(width(&text)));
-        self.out.push_str(&format!("│ {}{padding} │\r\n", self.screen.paint(tone, &text)));
+        self.out.push(format!("│ {}{padding} │", self.screen.paint(tone, &text)));
     }
 }
 
@@ -215,24 +213,31 @@ mod tests {
     const NARROW: Screen = Screen { terminal_columns: Some(44), colours: false };
     const COLOURFUL: Screen = Screen { terminal_columns: Some(80), colours: true };
 
+    fn drawn(action: &ActionView, screen: Screen, size: Size) -> String {
+        let Drawn { lines, left_out } = Card::of_view(action).draw(screen, size);
+        let text = lines.join("\r\n");
+        assert_eq!(left_out, text.contains("press v)"), "{text}");
+        text
+    }
+
     #[test]
     fn the_box_shows_what_the_seeds_show() {
         let mut action = sample::action();
         action.context.estimated_cost_usd = Some(0.5);
         action.context.affected_systems = vec!["chat_api".into(), "webhook".into()];
         action.context.rollback_plan = Some("Remove injection logic".into());
-        let text = Card::of_view(&action).render(COLOURFUL, false);
+        let text = drawn(&action, COLOURFUL, Size::Short);
         for expected in [
             "[!] APPROVAL REQUIRED",
             "Tool: process_refund (tool)",
-            "It says: Refund order 78291",
-            "It says, why: The customer asked.",
+            "It says, description: Refund order 78291",
+            "It says, rationale: The customer asked.",
             "It says, cost: 0.5 USD",
-            "It says, systems: chat_api, webhook",
-            "It says, undo: Remove injection logic",
+            "It says, affects: chat_api, webhook",
+            "It says, rollback: Remove injection logic",
             "Parameters:",
             "\"amount\": 899",
-            "Risk: HIGH",
+            "Risk: HIGH - nothing was found that cannot be undone",
             "[a] Approve  [d] Deny  [v] View full details",
         ] {
             assert!(text.contains(expected), "{expected} in {text}");
@@ -253,8 +258,8 @@ mod tests {
         for finding in &mut action.assessment.findings {
             finding.reason = hostile.into();
         }
-        for whole in [false, true] {
-            let text = Card::of_view(&action).render(NARROW, whole);
+        for size in [Size::Short, Size::Whole, Size::Dense] {
+            let text = drawn(&action, NARROW, size);
             assert!(!text.replace("\r\n", "").chars().any(char::is_control), "{text:?}");
             let lines: Vec<&str> = text.trim_end().split("\r\n").collect();
             for line in &lines {
@@ -276,10 +281,9 @@ mod tests {
         let many: Vec<u32> = (0..100).collect();
         action.args =
             CanonicalJson::parse(serde_json::json!({ "many": many }).to_string().as_bytes()).unwrap();
-        let card = Card::of_view(&action);
-        let short = card.render(COLOURFUL, false);
+        let short = drawn(&action, COLOURFUL, Size::Short);
         assert!(short.contains("more lines: press v)") && !short.contains(" 99"), "{short}");
-        let whole = card.render(COLOURFUL, true);
+        let whole = drawn(&action, COLOURFUL, Size::Whole);
         assert!(!whole.contains("press v)") && whole.contains(" 99"), "{whole}");
     }
 }

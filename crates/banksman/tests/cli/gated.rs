@@ -1,5 +1,8 @@
 //! `banksman exec`, `shell-guard` and `prompt`: gated, asked about at a real terminal, and then exactly that.
 
+mod person;
+mod prompt;
+
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
@@ -20,6 +23,18 @@ rules:
   - id: seen
     match: {tool: shell, args: {command: {regex: 'held-for-review'}}}
     tier: approve
+  - id: why
+    match: {tool: shell, args: {command: {regex: 'held-with-reason'}}}
+    tier: approve
+    require_reason: true
+  - id: grave
+    match: {tool: shell, args: {command: {regex: 'held-for-many'}}}
+    tier: escalate
+    risk: critical
+    quorum: 3
+    roles: [finance]
+    require_passkey: true
+    require_reason: true
   - id: never
     match: {tool: shell, args: {command: {regex: 'never-ever'}}}
     tier: block
@@ -195,7 +210,7 @@ fn the_prompt_answers_scripts_and_refuses_without_a_terminal() {
         let input = action.to_vec();
         let asked = std::thread::spawn(move || feed(&mut command, &input));
         let shown = person.sees("auto-deny in");
-        assert!(shown.contains("It says: \\u{1b}[31mtrust me"), "{shown}");
+        assert!(shown.contains("It says, description: \\u{1b}[31mtrust me"), "{shown}");
         person.types(key);
         let output = asked.join().unwrap();
         assert_eq!(output.status.code(), Some(code), "{}", said(&output));
@@ -283,38 +298,4 @@ fn signals_reach_the_command_and_its_end_is_reported() {
     let failed = ActionsQuery { status: Some(Status::Failed), ..ActionsQuery::default() };
     let items = reviewer.actions(&failed).unwrap().items;
     assert_eq!(items[0].outcome.as_ref().unwrap().error.as_deref(), Some("ended by signal 15"));
-}
-
-#[test]
-fn a_reviewer_decides_at_the_prompt() {
-    let (_installation, server) = served();
-    let first = server.first().clone();
-    let agent = server.client(&first.agent_token);
-    let reviewer = server.client(&first.reviewer_token);
-    let body = r#"{"tool":"shell","kind":"shell","args":{"command":"ls held-for-review /srv"}}"#;
-    for (key, status) in [("a", Status::Authorised), ("d", Status::Denied)] {
-        let body = body.replace("/srv", &format!("/srv/{key}"));
-        let held = agent.propose(&banksman_client::Proposal::new(&body)).unwrap();
-        let mut person = Person::sit_down();
-        let user = User::new();
-        let mut command = user.command();
-        command.args(["prompt", &held.id.to_string(), "--terminal", &person.path]);
-        command.env("BANKSMAN_URL", server.url()).env("BANKSMAN_TOKEN", &first.reviewer_token);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        person.sees("auto-deny in");
-        person.types(key);
-        assert_eq!(end(&mut child).code(), Some(0));
-        assert_eq!(reviewer.action(held.id).unwrap().status, status);
-    }
-    // Silence at one terminal is nobody's no: others may still decide.
-    let held = agent.propose(&banksman_client::Proposal::new(body)).unwrap();
-    let mut person = Person::sit_down();
-    let user = User::new();
-    let mut command = user.command();
-    command.args(["prompt", &held.id.to_string(), "--timeout", "1", "--terminal", &person.path]);
-    command.env("BANKSMAN_URL", server.url()).env("BANKSMAN_TOKEN", &first.reviewer_token);
-    let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    person.sees("Nobody answered");
-    assert_eq!(end(&mut child).code(), Some(4));
-    assert_eq!(reviewer.action(held.id).unwrap().status, Status::Pending);
 }

@@ -66,7 +66,7 @@ fn a_delegate_decides_in_anothers_place() {
     let shown = text(&server, &bob, &["show", &held]);
     assert!(shown.contains("as finance on behalf of ann"), "{shown}");
     let log = text(&server, &bob, &["audit", "query", "--wide"]);
-    assert!(log.contains("all roles of ann to bob") && log.contains("on behalf of ann"), "{log}");
+    assert!(log.contains("ann lends all roles to bob") && log.contains("on behalf of ann"), "{log}");
     text(&server, &ann, &["delegate", "revoke", &lent.id.to_string()]);
     assert_eq!(text(&server, &ann, &["delegate", "list"]), "Nobody decides in another's place.\n");
     let next = propose(&agent, "invoice", &json!({"n": 2})).id.to_string();
@@ -94,7 +94,7 @@ fn grants_are_given_listed_used_and_revoked() {
     let grant = grants.items[0].id.to_string();
     assert_eq!(again.resolution.unwrap().reason.as_deref(), Some(grant.as_str()));
     let log = text(&server, reviewer, &["audit", "query", "--type", "proposed", "--wide"]);
-    assert!(log.contains(&format!("granted by {grant}")), "{log}");
+    assert!(log.contains(&format!("let through by {grant}")), "{log}");
     assert_eq!(propose(&agent, "label", &json!({"issue": 3, "label": "security"})).status, Status::Pending);
     text(&server, reviewer, &["grant", "revoke", &grant]);
     assert_eq!(text(&server, reviewer, &["grant", "list"]), "Nothing is granted.\n");

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use banksman_core::audit::Event;
+use banksman_core::wire::EventView;
+use banksman_store::EventQuery;
 use serde_json::json;
 
 use super::Browser;
@@ -320,6 +323,31 @@ async fn the_audit_page_shows_who_did_what_and_saves_it() {
     let lines: Vec<serde_json::Value> =
         file.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!((lines.len(), &lines[0]["event"]["type"]), (1, &json!("decided")));
+}
+
+#[tokio::test]
+async fn an_export_is_the_whole_log_oldest_first() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    // More than are read at a time.
+    for round in 0..6 {
+        let proposals = (0..100).map(|n| server.propose("read_file", json!({"round": round, "n": n})));
+        futures_util::future::join_all(proposals).await;
+    }
+    for path in ["/audit/export", "/audit/export?order=desc&limit=5"] {
+        let file = browser.open(&server, path).await;
+        assert_eq!(file.header("x-content-type-options"), Some("nosniff"));
+        let mut evidence = banksman_identity::Evidence::default();
+        for line in file.text().lines() {
+            let view: EventView = serde_json::from_str(line).unwrap();
+            let event = Event::from_bytes(view.event.get().as_bytes()).unwrap();
+            evidence.take(view.seq, &event).unwrap();
+        }
+        let newest =
+            server.engine.events(EventQuery::following(0, 10_000)).await.unwrap().last().unwrap().seq;
+        assert!(newest > 600);
+        assert_eq!(evidence.last(), Some(newest), "{path}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,7 @@
 //! `/decide` with a passkey: the touch counts for one decision of one person on one version of one action.
 
 use banksman_core::audit::{Event, Fact};
+use banksman_core::{Factor, PersonChange, Standing};
 use banksman_identity::Evidence;
 use serde_json::{Value, json};
 
@@ -249,4 +250,68 @@ async fn whoever_signs_an_edit_sees_what_it_makes() {
     assert!(!page.contains(&format!("<code>{old}</code>")) && page.contains("version 2"), "{page}");
     let (shown, _) = page.split_once("class=\"passkey\"").unwrap();
     assert!(shown.contains("4242"), "the arguments: {page}");
+}
+
+/// How many flaws a log has, how many of its decisions are proved, and how many cannot be judged.
+fn read(mut evidence: Evidence, events: &[(u64, Event)]) -> (usize, u64, u64) {
+    let flaws = events.iter().filter(|(seq, event)| evidence.take(*seq, event).is_err()).count();
+    (flaws, evidence.proved(), evidence.unjudged())
+}
+
+#[tokio::test]
+async fn a_log_without_its_beginning_proves_no_approval() {
+    let server = Server::start().await;
+    let mut key = Key::new("key-1");
+    let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
+    let action = server.propose("launch", json!({})).await;
+    let answer = touched(&ann, &mut key, &action, "approve", &[]).await;
+    assert_eq!(press(&ann, &action, "approve", &[], &answer).await.status, 303);
+    let stored = server.engine.events(banksman_store::EventQuery::following(0, 10_000)).await.unwrap();
+    let mut events: Vec<(u64, Event)> =
+        stored.iter().map(|event| (event.seq, Event::from_bytes(event.body.as_bytes()).unwrap())).collect();
+    let at = |wanted: fn(&Fact) -> bool| events.iter().position(|(_, event)| wanted(&event.fact)).unwrap();
+    let proposed = at(|fact| matches!(fact, Fact::Proposed { .. }));
+    let decided = at(|fact| matches!(fact, Fact::Decided { .. }));
+    let enrolled = at(|fact| {
+        let Fact::Person { change, .. } = fact else { return false };
+        matches!(change, PersonChange::Enrolled { factor: Factor::Passkey(_) })
+    });
+    assert_eq!(read(Evidence::default(), &events), (0, 1, 0));
+    // The signature holds, whatever else is missing; the passkey is in this part.
+    assert_eq!(read(Evidence::of_part(), &events[enrolled..]), (0, 1, 0));
+    assert_eq!(read(Evidence::of_part(), &events[proposed..]), (0, 0, 1), "whose key it was is not in it");
+    // The first event is flawed, and so is a decision about something that nobody proposed.
+    assert_eq!(read(Evidence::default(), &events[proposed + 1..]).0, 2);
+    if let Fact::Decided { step_up, .. } = &mut events[decided].1.fact {
+        *step_up = None;
+    }
+    assert_eq!(read(Evidence::default(), &events).0, 1);
+    assert_eq!(read(Evidence::of_part(), &events[proposed..]), (1, 0, 0), "a touch was asked for");
+    assert_eq!(read(Evidence::of_part(), &events[proposed + 1..]), (0, 0, 1), "whether one was is not in it");
+}
+
+#[tokio::test]
+async fn who_was_removed_signs_nothing_any_more() {
+    let server = Server::start().await;
+    let mut key = Key::new("key-1");
+    let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
+    let action = server.propose("launch", json!({})).await;
+    let answer = touched(&ann, &mut key, &action, "approve", &[]).await;
+    assert_eq!(press(&ann, &action, "approve", &[], &answer).await.status, 303);
+    let stored = server.engine.events(banksman_store::EventQuery::following(0, 10_000)).await.unwrap();
+    let mut events: Vec<(u64, Event)> = Vec::new();
+    for stored in stored {
+        let event = Event::from_bytes(stored.body.as_bytes()).unwrap();
+        if matches!(event.fact, Fact::Decided { .. }) {
+            let change = PersonChange::StandingChanged { standing: Standing::Removed };
+            let fact = Fact::Person { person: "ann-marie".into(), change };
+            events.push((0, Event::general(event.at, banksman_core::Actor::Operator, fact)));
+        }
+        events.push((0, event));
+    }
+    for (seq, event) in (1..).zip(&mut events) {
+        event.0 = seq;
+    }
+    assert_eq!(read(Evidence::default(), &events), (1, 0, 0));
+    assert_eq!(read(Evidence::of_part(), &events), (1, 0, 0));
 }

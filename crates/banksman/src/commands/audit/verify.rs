@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
+use banksman_core::Timestamp;
 use banksman_core::audit::Event;
 use banksman_core::wire::EventView;
 use banksman_identity::{Evidence, Flaw};
@@ -13,9 +14,11 @@ use serde::Serialize;
 
 use crate::context::Context;
 use crate::database::DatabaseArgs;
+use crate::display::Visible;
 use crate::exit::{Exit, stop};
 use crate::folder::Folder;
 use crate::progress::Progress;
+use crate::span::to_the_second;
 
 /// How many events are read at once.
 const PAGE: usize = 1000;
@@ -24,67 +27,129 @@ const PAGE: usize = 1000;
 pub(crate) struct Args {
     #[command(flatten)]
     database: DatabaseArgs,
-    /// An exported log from its beginning, one event a line, or - for standard input [default: the log in the data folder]
+    /// An exported log, one event a line, or - for standard input [default: the log in the data folder]
     file: Option<PathBuf>,
+    /// It is a part without its beginning: check what can be checked without it
+    #[arg(long)]
+    part: bool,
+    /// It has to hold everything up to this event, whose number is known from elsewhere
+    #[arg(long, value_name = "SEQ")]
+    up_to: Option<u64>,
 }
 
 /// What was found.
 #[derive(Serialize)]
 struct Report {
     events: u64,
+    /// The first and the last of them.
+    first: Option<u64>,
+    last: Option<u64>,
+    /// When the last one happened.
+    last_at: Option<Timestamp>,
     /// Decisions whose passkey's signature holds.
     proved: u64,
+    /// Decisions that rest on what came before this part of the log.
+    unjudged: u64,
     flaws: Vec<String>,
 }
 
 /// What is known so far, and who waits for it.
 struct Reading {
     evidence: Evidence,
-    report: Report,
+    events: u64,
+    last_at: Option<Timestamp>,
+    flaws: Vec<String>,
     progress: Progress,
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let report = Report { events: 0, proved: 0, flaws: Vec::new() };
-    let mut reading = Reading { evidence: Evidence::default(), report, progress: Progress::new() };
+    let evidence = if args.part { Evidence::of_part() } else { Evidence::default() };
+    let mut reading =
+        Reading { evidence, events: 0, last_at: None, flaws: Vec::new(), progress: Progress::new() };
     match &args.file {
         Some(file) => read_file(file, &mut reading)?,
         None => read_store(args, context, &mut reading)?,
     }
-    let Reading { evidence, mut report, progress } = reading;
-    drop(progress);
-    report.proved = evidence.proved();
+    let report = reading.end(args.up_to);
     let exit = if report.flaws.is_empty() { Exit::Done } else { Exit::Refused };
     if context.globals.json {
         context.print_json(&report)?;
     } else {
-        for flaw in &report.flaws {
-            context.print(&format!("{flaw}\n"))?;
-        }
-        let words = match report.flaws.len() {
-            0 => "all of it holds".to_owned(),
-            1 => "1 flaw".to_owned(),
-            many => format!("{many} flaws"),
-        };
-        context.print(&format!(
-            "{} events read, {} decisions proved by a passkey: {words}.\n",
-            report.events, report.proved
-        ))?;
+        context.print(&report.words(args))?;
     }
     Ok(exit.into())
 }
 
+impl Report {
+    fn words(&self, args: &Args) -> String {
+        let mut text: String = self.flaws.iter().map(|flaw| format!("{}\n", Visible(flaw))).collect();
+        if let (Some(first), Some(last)) = (self.first, self.last) {
+            let at = self.last_at.map(|at| format!(" of {}", to_the_second(at))).unwrap_or_default();
+            text.push_str(&format!("{} events read, {first} to {last}, the last{at}. ", self.events));
+            text.push_str(&format!("{} decisions proved by a passkey. ", self.proved));
+        }
+        if args.part {
+            text.push_str(&format!(
+                "This is a part: {} decisions rest on what came before it and were not judged. ",
+                self.unjudged
+            ));
+        }
+        text.push_str(&match self.flaws.len() {
+            0 if args.part => "What can be judged holds.\n".to_owned(),
+            0 => "All of it holds.\n".to_owned(),
+            1 => "1 flaw.\n".to_owned(),
+            many => format!("{many} flaws.\n"),
+        });
+        if let (Some(last), None, Some(_)) = (self.last, args.up_to, &args.file) {
+            text.push_str(&format!(
+                "Whether anything came after event {last} cannot be seen in the file: compare with the server's newest \
+                 (`banksman audit query --limit 1`), or say with --up-to what has to be in it.\n"
+            ));
+        }
+        text
+    }
+}
+
 impl Reading {
     fn take(&mut self, seq: u64, body: &str) {
-        self.report.events += 1;
+        self.events += 1;
         let taken = match Event::from_bytes(body.as_bytes()) {
-            Ok(event) => self.evidence.take(seq, &event),
-            Err(error) => Err(Flaw { seq, problem: format!("it cannot be read: {error}") }),
+            Ok(event) => {
+                self.last_at = Some(event.at);
+                self.evidence.take(seq, &event)
+            }
+            Err(error) => {
+                let unread = Flaw { seq, problem: format!("it cannot be read: {error}") };
+                self.evidence.follow(seq).and(Err(unread))
+            }
         };
         if let Err(flaw) = taken {
-            self.report.flaws.push(flaw.to_string());
+            self.flaws.push(flaw.to_string());
         }
-        self.progress.count(self.report.events, "events read");
+        self.progress.count(self.events, "events read");
+    }
+
+    /// Nothing more comes: was it enough?
+    fn end(self, up_to: Option<u64>) -> Report {
+        let Self { evidence, events, last_at, mut flaws, progress: _ } = self;
+        match (evidence.last(), up_to) {
+            (None, _) => flaws.push("there is no event in it: that proves nothing".to_owned()),
+            (Some(last), Some(wanted)) if last < wanted => {
+                flaws.push(format!(
+                    "it ends with event {last}, and has to reach {wanted}: its end is missing"
+                ));
+            }
+            (Some(_), _) => {}
+        }
+        Report {
+            events,
+            first: evidence.first(),
+            last: evidence.last(),
+            last_at,
+            proved: evidence.proved(),
+            unjudged: evidence.unjudged(),
+            flaws,
+        }
     }
 }
 

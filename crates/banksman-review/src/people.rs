@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use banksman_core::{Acting, ActingSource, Escalation, EscalationStep};
 
-use crate::span::span;
+use crate::span;
 
 /// What someone's approval rested on besides their own roles.
-pub(crate) fn standing(acting: &[Acting], solo_operator: bool) -> String {
+#[must_use]
+pub fn standing(acting: &[Acting], solo_operator: bool) -> String {
     let mut text = String::new();
     for acting in acting {
         let role = &acting.role;
@@ -25,7 +26,8 @@ pub(crate) fn standing(acting: &[Acting], solo_operator: bool) -> String {
 }
 
 /// What a step of a chain did.
-pub(crate) fn step_taken(step: &EscalationStep) -> String {
+#[must_use]
+pub fn step_taken(step: &EscalationStep) -> String {
     match &step.then {
         Escalation::NotifyAgain => "told again".into(),
         Escalation::HandTo { role, .. } => format!("handed to {role}"),
@@ -33,7 +35,8 @@ pub(crate) fn step_taken(step: &EscalationStep) -> String {
 }
 
 /// What happens while nobody decides.
-pub(crate) fn chain(steps: &[EscalationStep]) -> String {
+#[must_use]
+pub fn chain(steps: &[EscalationStep]) -> String {
     let steps = steps.iter().map(|step| {
         let after = span(Duration::from_secs(step.after_seconds));
         match &step.then {
