@@ -93,8 +93,11 @@ impl Card {
             frame.field("Passed on to the server: ", server);
         }
         frame.field("Agent: ", &self.agent);
-        for claim in claims(&self.context) {
-            frame.claim(&claim, most(0));
+        // What is not words, such as evidence, is for `banksman show`: it is not what runs, and nobody reads it in a box.
+        for Claim { name, said } in claims(&self.context) {
+            if let Said::Words(words) = said {
+                frame.field(&format!("It says, {name}: "), &words);
+            }
         }
         frame.blank();
         frame.own(Tone::Plain, "Parameters:");
@@ -158,18 +161,6 @@ impl Frame {
         for (index, piece) in wrap(&text, self.room.saturating_sub(width(label))).iter().enumerate() {
             let label = if index == 0 { label.to_owned() } else { " ".repeat(width(label)) };
             self.line(Tone::Plain, &format!("{label}{}", piece.trim_end()));
-        }
-    }
-
-    /// Something that the agent says; of what is not words, so many lines.
-    fn claim(&mut self, claim: &Claim<'_>, most: usize) {
-        let label = format!("It says, {}: ", claim.name);
-        match &claim.said {
-            Said::Words(words) => self.field(&label, words),
-            Said::Json(value) => {
-                self.field(&label, "");
-                self.lines(&pretty(value), most);
-            }
         }
     }
 

@@ -265,7 +265,7 @@ fn the_audit_log_says_who_did_what() {
         assert_eq!(query(args).len(), count, "{args:?}");
     }
     let (text, _) = office.run(&["audit", "query", "--limit", "1", "--wide"], 0);
-    assert!(text.contains("deny") && text.contains("There is more: add --cursor"), "{text}");
+    assert!(text.contains("denied: wipe") && text.contains("There is more: add --cursor"), "{text}");
     assert_eq!(office.run(&["audit", "query", "--agent", "nobody"], 0).0, "Nothing matches.\n");
 }
 
