@@ -155,6 +155,7 @@ impl Evidence {
             | PersonChange::RightsChanged { .. }
             | PersonChange::Invited { .. }
             | PersonChange::LinkIssued { .. }
+            | PersonChange::Confirmed
             | PersonChange::SignedIn { .. }
             | PersonChange::SignedOutEverywhere
             | PersonChange::HeldBack { .. } => {}

@@ -11,7 +11,7 @@ use crate::frame::{Frame, Place};
 use crate::parts::hidden;
 use crate::passkey::Ask;
 use crate::text::Foreign;
-use crate::values::table;
+use crate::values::{Extent, table};
 
 /// What would run, as it is signed.
 #[derive(Debug, Clone, Copy)]
@@ -59,7 +59,7 @@ impl StepUpPage<'_> {
                     b { (decided(*decision)) } " version " (signs.version) " of " b { (Foreign(&action.tool)) } " by " (Foreign(&action.agent)) "." }
                 section.panel aria-label="What would run" {
                     h2 { "What would run" @if *decision == Decision::Modify { ", with your edit" } }
-                    (table(signs.args, &[]))
+                    (table(signs.args, &[], Extent::Whole))
                 }
                 p.quiet { "It will sign the digest of this, " code { (signs.digest) } ", this decision, and nothing else." }
                 (ask.get("/decide", "Sign with your passkey", &again))

@@ -3,7 +3,8 @@
 use banksman_core::wire::{ActionView, PersonView};
 use banksman_core::{Decision, PrincipalKind, SignInMethod, Standing};
 use banksman_web::{
-    AccountPage, AppSecret, Ask, Frame, JoinPage, OwnPasskey, OwnSession, PeoplePage, SignInPage, StepUpPage,
+    AccountPage, AppSecret, Ask, Frame, JoinPage, OwnPasskey, OwnSession, PeoplePage, SignInPage, Signs,
+    StepUpPage,
 };
 
 use crate::pages::NOW;
@@ -24,6 +25,7 @@ fn person(words: &str, standing: Standing) -> PersonView {
         recovery_codes: 3,
         provider: Some(words.to_owned()),
         link_expires_at: Some(NOW),
+        brought_by: Some(words.to_owned()),
     }
 }
 
@@ -64,6 +66,7 @@ pub(crate) fn all(words: &str, frame: &Frame<'_>, pending: &ActionView) -> Vec<(
     let step_up = StepUpPage {
         action: pending,
         decision: Decision::Approve,
+        signs: Signs { digest: pending.digest, version: pending.version, args: &pending.args },
         ask: ask(),
         nonce: "nonce",
         fields: &[(words.to_owned(), words.to_owned()), ("reason".into(), words.to_owned())],
