@@ -1,6 +1,6 @@
 //! The box, page by page: a yes counts only for what has been on the screen.
 
-use super::card::{Card, Drawn, Size};
+use super::card::{Card, Size};
 use crate::display::Screen;
 
 /// Rows that the box does not get: the question.
@@ -20,11 +20,11 @@ impl Pages {
     /// What to show first, which is all of it if that fits.
     pub(super) fn of(card: &Card, screen: Screen, rows: usize) -> (String, Self) {
         let rows = rows.saturating_sub(OTHER_ROWS).max(FEWEST);
-        let Drawn { lines, .. } = card.draw(screen, Size::Whole);
-        let lines = if lines.len() > rows { card.draw(screen, Size::Dense).lines } else { lines };
+        let lines = card.draw(screen, Size::Whole);
+        let lines = if lines.len() > rows { card.draw(screen, Size::Dense) } else { lines };
         // What scrolls away before anyone could read it has not been seen, even if nothing was left out.
         let seen = lines.len() <= rows;
-        let first = if seen { text(&lines) } else { text(&card.draw(screen, Size::Short).lines) };
+        let first = if seen { text(&lines) } else { text(&card.draw(screen, Size::Short)) };
         (first, Self { lines, rows, next: 0, seen })
     }
 
@@ -74,7 +74,7 @@ mod tests {
         let many: Vec<u32> = (0..100).collect();
         action.args = sample::json(&serde_json::json!({ "many": many }).to_string());
         let card = Card::of_view(&action);
-        let whole = text(&card.draw(SCREEN, Size::Dense).lines);
+        let whole = text(&card.draw(SCREEN, Size::Dense));
         for rows in [0, 5, 24, 60, 90] {
             let (_, mut pages) = Pages::of(&card, SCREEN, rows);
             let mut shown = String::new();
@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn what_fits_without_blank_lines_need_not_be_paged() {
         let card = Card::of_view(&sample::action());
-        let rows = card.draw(SCREEN, Size::Dense).lines.len() + OTHER_ROWS;
-        assert!(card.draw(SCREEN, Size::Whole).lines.len() + OTHER_ROWS > rows);
+        let rows = card.draw(SCREEN, Size::Dense).len() + OTHER_ROWS;
+        assert!(card.draw(SCREEN, Size::Whole).len() + OTHER_ROWS > rows);
         assert!(Pages::of(&card, SCREEN, rows).1.were_seen());
         assert!(!Pages::of(&card, SCREEN, rows - 1).1.were_seen());
     }
