@@ -24,8 +24,9 @@ const CARDS: usize = 25;
 /// Among how many of the newest actions a list of what has ended is looked for.
 const LOOKED_AT: usize = 20_000;
 
-/// Among how many waiting actions words are looked for at a time, by urgency: each has to be read.
-const SEARCHED: usize = 10_000;
+/// Among how many waiting actions words are looked for at a time, by urgency: each has to be read, and a page is to be
+/// there within 50 ms.
+const SEARCHED: usize = 3_000;
 
 /// How many that hold the words are looked at again: they may be in what this person does not get to see, or in names that
 /// nobody wrote.

@@ -117,14 +117,10 @@ fn decide(args: &Args, context: &Context, call: &Call, until: Instant) -> Answer
         }
         Ruling::NeedsPerson(unseen) => ask_person(args, call, &unseen, until),
         Ruling::Denied(denial) => Answer::deny(denial.words),
-        Ruling::Unreachable(why) => {
-            let reason = format!("Banksman's server does not answer, so nobody has let this run: {why}");
-            if args.host.can_ask(call.permission_mode.as_deref()) {
-                Answer::Ask { reason }
-            } else {
-                Answer::deny(reason)
-            }
-        }
+        // The one in front of the host is not asked instead: what the server would say may need others, or be no.
+        Ruling::Unreachable(why) => Answer::deny(format!(
+            "Banksman's server does not answer, so nobody has let this run: {why}. It was not executed."
+        )),
     }
 }
 

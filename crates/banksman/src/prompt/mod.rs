@@ -124,8 +124,7 @@ fn why(terminal: &mut Terminal, wanted: bool, until: Instant) -> io::Result<Opti
     if !wanted {
         return Ok(Some(None));
     }
-    write!(terminal, "\r\x1b[KPolicy wants a reason: ")?;
-    match terminal.line(until)? {
+    match terminal.line("\r\x1b[KPolicy wants a reason: ", until)? {
         Some(reason) => Ok(Some(Some(reason))),
         None => {
             writeln!(terminal, "\r\x1b[KWithout a reason nothing is answered.\r")?;

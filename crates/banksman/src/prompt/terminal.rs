@@ -87,12 +87,13 @@ impl Terminal {
     }
 
     /// A line, typed with the terminal's own editing. None if it is blank, broken off, or not there in time.
-    pub(super) fn line(&mut self, until: Instant) -> io::Result<Option<String>> {
+    pub(super) fn line(&mut self, asked: &str, until: Instant) -> io::Result<Option<String>> {
         let mut typing = self.found.clone();
         typing.local_modes |= LocalModes::ICANON | LocalModes::ECHO;
         typing.local_modes -= LocalModes::ISIG;
         self.become_as(&typing)?;
-        let typed = self.typed(until);
+        // Not before: what is typed while the terminal changes is lost.
+        let typed = self.write_all(asked.as_bytes()).and_then(|()| self.typed(until));
         self.become_as(&self.raw)?;
         typed
     }
