@@ -152,8 +152,8 @@ async fn without_a_touch_everyone_is_told_where_to_go() {
     assert_eq!(status(&server, &action).await, "pending");
 }
 
-#[tokio::test]
-async fn a_log_that_was_tampered_with_does_not_hold() {
+/// What is on record once a touch has approved something.
+async fn log_of_a_touch() -> Vec<(u64, Event)> {
     let server = Server::start().await;
     let mut key = Key::new("key-1");
     let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
@@ -161,8 +161,12 @@ async fn a_log_that_was_tampered_with_does_not_hold() {
     let answer = touched(&ann, &mut key, &action, "approve", &[]).await;
     assert_eq!(press(&ann, &action, "approve", &[], &answer).await.status, 303);
     let stored = server.engine.events(banksman_store::EventQuery::following(0, 10_000)).await.unwrap();
-    let events: Vec<(u64, Event)> =
-        stored.iter().map(|event| (event.seq, Event::from_bytes(event.body.as_bytes()).unwrap())).collect();
+    stored.iter().map(|event| (event.seq, Event::from_bytes(event.body.as_bytes()).unwrap())).collect()
+}
+
+#[tokio::test]
+async fn a_log_that_was_tampered_with_does_not_hold() {
+    let events = log_of_a_touch().await;
     let flaws = |change: &dyn Fn(&mut Event)| {
         let mut evidence = Evidence::default();
         let mut flaws = 0;
@@ -260,15 +264,7 @@ fn read(mut evidence: Evidence, events: &[(u64, Event)]) -> (usize, u64, u64) {
 
 #[tokio::test]
 async fn a_log_without_its_beginning_proves_no_approval() {
-    let server = Server::start().await;
-    let mut key = Key::new("key-1");
-    let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
-    let action = server.propose("launch", json!({})).await;
-    let answer = touched(&ann, &mut key, &action, "approve", &[]).await;
-    assert_eq!(press(&ann, &action, "approve", &[], &answer).await.status, 303);
-    let stored = server.engine.events(banksman_store::EventQuery::following(0, 10_000)).await.unwrap();
-    let mut events: Vec<(u64, Event)> =
-        stored.iter().map(|event| (event.seq, Event::from_bytes(event.body.as_bytes()).unwrap())).collect();
+    let mut events = log_of_a_touch().await;
     let at = |wanted: fn(&Fact) -> bool| events.iter().position(|(_, event)| wanted(&event.fact)).unwrap();
     let proposed = at(|fact| matches!(fact, Fact::Proposed { .. }));
     let decided = at(|fact| matches!(fact, Fact::Decided { .. }));
@@ -292,16 +288,8 @@ async fn a_log_without_its_beginning_proves_no_approval() {
 
 #[tokio::test]
 async fn who_was_removed_signs_nothing_any_more() {
-    let server = Server::start().await;
-    let mut key = Key::new("key-1");
-    let ann = AtHome::invited(&server, "ann-marie", &[], &mut key).await;
-    let action = server.propose("launch", json!({})).await;
-    let answer = touched(&ann, &mut key, &action, "approve", &[]).await;
-    assert_eq!(press(&ann, &action, "approve", &[], &answer).await.status, 303);
-    let stored = server.engine.events(banksman_store::EventQuery::following(0, 10_000)).await.unwrap();
     let mut events: Vec<(u64, Event)> = Vec::new();
-    for stored in stored {
-        let event = Event::from_bytes(stored.body.as_bytes()).unwrap();
+    for (_, event) in log_of_a_touch().await {
         if matches!(event.fact, Fact::Decided { .. }) {
             let change = PersonChange::StandingChanged { standing: Standing::Removed };
             let fact = Fact::Person { person: "ann-marie".into(), change };

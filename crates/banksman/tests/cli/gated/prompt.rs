@@ -1,15 +1,28 @@
 //! `banksman prompt ID`: about what a server holds.
 
 use std::io::Read;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
 use banksman_client::Proposal;
-use banksman_core::wire::DecisionRequest;
+use banksman_core::wire::{ActionView, DecisionRequest};
 use banksman_core::{Decision, Status};
 
 use super::served;
 use crate::hooks::User;
+use crate::installation::Server;
 use crate::pty::{Person, end};
+
+/// The reviewer of a server, asked at a terminal about an action.
+fn asked_about(held: &ActionView, server: &Server) -> (Person, Child, User) {
+    let mut person = Person::sit_down();
+    let user = User::new();
+    let mut command = user.command();
+    command.args(["prompt", &held.id.to_string(), "--terminal", &person.path]);
+    command.env("BANKSMAN_URL", server.url()).env("BANKSMAN_TOKEN", &server.first().reviewer_token);
+    let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    person.sees("closes in");
+    (person, child, user)
+}
 
 #[test]
 fn a_reviewer_decides_at_the_prompt() {
@@ -21,13 +34,7 @@ fn a_reviewer_decides_at_the_prompt() {
     for (key, status) in [("a", Status::Authorised), ("d", Status::Denied)] {
         let body = body.replace("/srv", &format!("/srv/{key}"));
         let held = agent.propose(&Proposal::new(&body)).unwrap();
-        let mut person = Person::sit_down();
-        let user = User::new();
-        let mut command = user.command();
-        command.args(["prompt", &held.id.to_string(), "--terminal", &person.path]);
-        command.env("BANKSMAN_URL", server.url()).env("BANKSMAN_TOKEN", &first.reviewer_token);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        person.sees("closes in");
+        let (mut person, mut child, _user) = asked_about(&held, &server);
         person.types(key);
         assert_eq!(end(&mut child).code(), Some(0));
         assert_eq!(reviewer.action(held.id).unwrap().status, status);
@@ -87,13 +94,7 @@ fn a_decision_at_the_prompt_carries_the_reason_that_policy_wants() {
         let body =
             format!(r#"{{"tool":"shell","kind":"shell","args":{{"command":"ls held-with-reason {key}"}}}}"#);
         let held = agent.propose(&Proposal::new(&body)).unwrap();
-        let mut person = Person::sit_down();
-        let user = User::new();
-        let mut command = user.command();
-        command.args(["prompt", &held.id.to_string(), "--terminal", &person.path]);
-        command.env("BANKSMAN_URL", server.url()).env("BANKSMAN_TOKEN", &first.reviewer_token);
-        let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
-        person.sees("closes in");
+        let (mut person, mut child, _user) = asked_about(&held, &server);
         person.types(key);
         person.sees("Policy wants a reason: ");
         person.types("because\n");
