@@ -37,8 +37,9 @@ cargo xtask CHORE
       --loads N           of each page (default 40)
       --binary PATH       measure this binary instead of building one
   bench gateway [OPTIONS] MCP calls through the gateway, beside a direct connection, a proxy that only forwards, a hop on
-                          rmcp, and proxies from npm and PyPI
-      --calls N           calls per run and client count (default 20000; a tenth of it for one client and for others)
+                          rmcp, and proxies and gateways from npm and PyPI
+      --calls N           calls per run and client count (default 20000; a tenth of it for one client and for others,
+                          who have four seconds for each client count)
       --no-peers          only ours
       --binary PATH       measure this binary instead of the one beside the benchmark
   bench hook [OPTIONS]    a coding agent's hook, a whole process, beside /bin/true and cat

@@ -16,6 +16,8 @@ pub(crate) struct Packages {
     pub(crate) npm: &'static [(&'static str, &'static str)],
     /// As pip reads them.
     pub(crate) pypi: &'static [&'static str],
+    /// The same, without what they ask for: of that, `pypi` has what is used.
+    pub(crate) pypi_alone: &'static [&'static str],
 }
 
 /// MCP clients and servers, an agent framework and the libraries of providers. The conformance suite needs Node 22, which npm can install too.
@@ -38,6 +40,7 @@ const TESTS: Packages = Packages {
         "line-bot-sdk==3.27.0",
         "standardwebhooks==1.1.0",
     ],
+    pypi_alone: &[],
 };
 
 /// Installs what tests need, and says where it is. Without npm or Python, or without a network, there is nothing to test
@@ -73,6 +76,10 @@ impl Packages {
             run(Command::new("python3").args(["-m", "venv", "python"]), &folder)?;
             run(Command::new("python/bin/pip").args(["install", "--quiet"]).args(self.pypi), &folder)?;
         }
+        if !self.pypi_alone.is_empty() {
+            let options = ["install", "--quiet", "--no-deps"];
+            run(Command::new("python/bin/pip").args(options).args(self.pypi_alone), &folder)?;
+        }
         // Last: what was interrupted is done again.
         std::fs::write(&stamp, &wanted)?;
         Ok(folder)
@@ -83,7 +90,7 @@ impl Packages {
             self.npm.iter().map(|(name, version)| format!("    \"{name}\": \"{version}\"")).collect();
         format!(
             "{{\n  \"private\": true,\n  \"description\": \"for the tests, with {}\",\n  \"dependencies\": {{\n{}\n  }}\n}}\n",
-            self.pypi.join(" "),
+            [self.pypi, self.pypi_alone].concat().join(" "),
             lines.join(",\n")
         )
     }

@@ -8,25 +8,41 @@ use serde_json::{Value, json};
 use crate::packages::{self, Packages};
 use crate::test;
 
-/// A hop by other hands. `{port}`, `{url}`, `{program}` and `{program...}` are filled in by the example.
+/// Scripts for those who need more than a command line.
+const SCRIPTS: &str = "bench/gateway-peers";
+
+/// A hop by other hands. `{scripts}` is filled in here; `{port}`, `{url}`, `{program}` and `{program...}` by the example.
 struct Peer {
     name: &'static str,
     packages: Packages,
     /// What runs it, from its folder; with Node, if it comes from npm.
     program: &'static str,
     arguments: &'static [&'static str],
+    /// What it calls the server's `echo`.
+    tool: &'static str,
 }
 
 const PEERS: &[Peer] = &[
     Peer {
         name: "mcp-proxy 6.7.19 (npm)",
-        packages: Packages { folder: "mcp-peers/mcp-proxy-npm", npm: &[("mcp-proxy", "6.7.19")], pypi: &[] },
+        packages: Packages {
+            folder: "mcp-peers/mcp-proxy-npm",
+            npm: &[("mcp-proxy", "6.7.19")],
+            pypi: &[],
+            pypi_alone: &[],
+        },
         program: "node_modules/mcp-proxy/dist/bin/mcp-proxy.mjs",
         arguments: &["--host", "127.0.0.1", "--port", "{port}", "--server", "stream", "--", "{program...}"],
+        tool: "echo",
     },
     Peer {
         name: "supergateway 4.0.0 (npm)",
-        packages: Packages { folder: "mcp-peers/supergateway", npm: &[("supergateway", "4.0.0")], pypi: &[] },
+        packages: Packages {
+            folder: "mcp-peers/supergateway",
+            npm: &[("supergateway", "4.0.0")],
+            pypi: &[],
+            pypi_alone: &[],
+        },
         program: "node_modules/supergateway/dist/index.js",
         // Without `--stateful` it starts the program for each request.
         arguments: &[
@@ -40,12 +56,93 @@ const PEERS: &[Peer] = &[
             "--logLevel",
             "none",
         ],
+        tool: "echo",
     },
     Peer {
         name: "mcp-proxy 0.13.0 (PyPI)",
-        packages: Packages { folder: "mcp-peers/mcp-proxy-pypi", npm: &[], pypi: &["mcp-proxy==0.13.0"] },
+        packages: Packages {
+            folder: "mcp-peers/mcp-proxy-pypi",
+            npm: &[],
+            pypi: &["mcp-proxy==0.13.0"],
+            pypi_alone: &[],
+        },
         program: "python/bin/mcp-proxy",
         arguments: &["--host", "127.0.0.1", "--port", "{port}", "--log-level", "ERROR", "--", "{program...}"],
+        tool: "echo",
+    },
+    Peer {
+        name: "FastMCP 4.1.2 (PyPI)",
+        packages: Packages {
+            folder: "mcp-peers/fastmcp",
+            npm: &[],
+            pypi: &["fastmcp==4.1.2"],
+            pypi_alone: &[],
+        },
+        program: "python/bin/fastmcp",
+        arguments: &[
+            "run",
+            "{url}",
+            "--transport",
+            "http",
+            "--host",
+            "127.0.0.1",
+            "--port",
+            "{port}",
+            "--no-banner",
+            "--log-level",
+            "ERROR",
+        ],
+        tool: "echo",
+    },
+    Peer {
+        name: "harombe 0.3.1 (PyPI)",
+        packages: Packages {
+            folder: "mcp-peers/harombe",
+            npm: &[],
+            // It asks for speech and language models too, 6 GB with their libraries.
+            pypi: &[
+                "cryptography==44.0.3",
+                // Newer ones do not start it.
+                "fastapi==0.128.0",
+                "httpx==0.28.1",
+                "joblib==1.6.0",
+                "mcp==1.30.0",
+                "numpy==2.4.6",
+                "playwright==1.65.0",
+                "rich==13.9.4",
+                "scikit-learn==1.9.1",
+                "sse-starlette==2.4.1",
+                "uvicorn[standard]==0.54.0",
+            ],
+            pypi_alone: &["harombe==0.3.1"],
+        },
+        program: "python/bin/python",
+        arguments: &["{scripts}/harombe_peer.py", "{port}", "{url}"],
+        tool: "echo",
+    },
+    Peer {
+        name: "ContextForge 1.0.7 (PyPI)",
+        packages: Packages {
+            folder: "mcp-peers/contextforge",
+            npm: &[],
+            pypi: &["mcp-contextforge-gateway==1.0.7"],
+            pypi_alone: &[],
+        },
+        program: "python/bin/python",
+        arguments: &["{scripts}/contextforge_peer.py", "{port}", "{url}"],
+        tool: "bench-echo",
+    },
+    Peer {
+        name: "CTRLRun 0.12.2 (PyPI)",
+        packages: Packages {
+            folder: "mcp-peers/ctrlrun",
+            npm: &[],
+            pypi: &["ctrlrun[gateway]==0.12.2"],
+            pypi_alone: &[],
+        },
+        program: "python/bin/python",
+        arguments: &["{scripts}/ctrlrun_peer.py", "{port}", "{url}"],
+        tool: "echo",
     },
 ];
 
@@ -65,14 +162,14 @@ pub(crate) fn run(rest: &[&str]) -> anyhow::Result<()> {
 /// Those that could be got. Whoever could not is named, and left out.
 fn peers() -> Vec<Value> {
     let mut found = Vec::new();
-    let mut take = |name: &str, command: anyhow::Result<Vec<String>>| match command {
-        Ok(command) => found.push(json!({"name": name, "command": command})),
+    let mut take = |name: &str, tool: &str, command: anyhow::Result<Vec<String>>| match command {
+        Ok(command) => found.push(json!({"name": name, "tool": tool, "command": command})),
         Err(error) => eprintln!("xtask: {name} is left out: {error:#}"),
     };
-    take("typed hop on rmcp 3.8", typed_hop());
+    take("typed hop on rmcp 3.8", "echo", typed_hop());
     let node = packages::install().map(|folder| folder.join("node_modules/node/bin/node"));
     for peer in PEERS {
-        take(peer.name, peer.command(node.as_deref()));
+        take(peer.name, peer.tool, peer.command(node.as_deref()));
     }
     found
 }
@@ -86,7 +183,8 @@ impl Peer {
             words.push(node.display().to_string());
         }
         words.push(program.display().to_string());
-        words.extend(self.arguments.iter().map(|word| (*word).to_owned()));
+        let scripts = std::path::absolute(SCRIPTS)?.display().to_string();
+        words.extend(self.arguments.iter().map(|word| word.replace("{scripts}", &scripts)));
         Ok(words)
     }
 }

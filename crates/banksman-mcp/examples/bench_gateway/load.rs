@@ -30,15 +30,30 @@ pub(crate) fn median(mut rounds: Vec<Figures>) -> Option<Figures> {
     rounds.get(rounds.len() / 2).copied()
 }
 
-pub(crate) async fn run(target: &Target, clients: usize, calls: usize) -> Result<Figures, String> {
+/// Whether a call comes through.
+pub(crate) async fn try_once(target: &Target) -> Result<(), String> {
+    let mut worker = Worker::open(target, 0).await?;
+    worker.call(0).await?;
+    worker.close().await;
+    Ok(())
+}
+
+/// As many calls, or as many as are begun within `longest`; at least one by each client.
+pub(crate) async fn run(
+    target: &Target,
+    clients: usize,
+    calls: usize,
+    longest: Option<Duration>,
+) -> Result<Figures, String> {
     let mut workers = Vec::new();
     for number in 0..clients {
         workers.push(Worker::open(target, number).await?);
     }
     let cpu = target.hop.as_ref().map(Running::cpu);
     let begin = Instant::now();
+    let until = longest.map(|longest| begin + longest);
     let each = calls / clients;
-    let running: Vec<_> = workers.into_iter().map(|worker| tokio::spawn(worker.run(each))).collect();
+    let running: Vec<_> = workers.into_iter().map(|worker| tokio::spawn(worker.run(each, until))).collect();
     let mut times = Vec::with_capacity(calls);
     let mut done = Vec::new();
     for worker in running {
@@ -63,6 +78,7 @@ pub(crate) async fn run(target: &Target, clients: usize, calls: usize) -> Result
 
 struct Worker {
     number: usize,
+    tool: String,
     sender: SendRequest<Full<Bytes>>,
     headers: HeaderMap,
 }
@@ -81,7 +97,7 @@ impl Worker {
         if let Some(token) = &target.token {
             headers.insert("authorization", format!("Bearer {token}").parse().unwrap());
         }
-        let mut worker = Self { number, sender, headers };
+        let mut worker = Self { number, tool: target.tool.clone(), sender, headers };
         let hello = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
             "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}});
         let (headers, _) = worker.send(Method::POST, hello.to_string()).await?;
@@ -111,23 +127,34 @@ impl Worker {
             .unwrap_or_else(|_| Err("it does not answer".to_owned()))
     }
 
-    /// Milliseconds for each call; an answer that is not the echo ends the run.
-    async fn run(mut self, calls: usize) -> Result<(Self, Vec<f64>), String> {
+    /// Milliseconds for each call.
+    async fn run(mut self, calls: usize, until: Option<Instant>) -> Result<(Self, Vec<f64>), String> {
         let mut times = Vec::with_capacity(calls);
         for call in 0..calls {
-            let text = format!("{}-{call}", self.number);
-            let begin = Instant::now();
-            let body = format!(
-                r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"echo","arguments":{{"text":"{text}"}}}}}}"#,
-                call + 1
-            );
-            let (_, answer) = self.send(Method::POST, body).await?;
-            times.push(begin.elapsed().as_secs_f64() * 1e3);
-            if !answer.windows(text.len()).any(|part| part == text.as_bytes()) {
-                return Err(format!("not the echo of {text}: {}", String::from_utf8_lossy(&answer)));
+            if call > 0 && until.is_some_and(|until| Instant::now() >= until) {
+                break;
             }
+            times.push(self.call(call).await?);
         }
         Ok((self, times))
+    }
+
+    /// Milliseconds; an answer that is not the echo is an error.
+    async fn call(&mut self, call: usize) -> Result<f64, String> {
+        // Nothing that an id or a date in an error might hold.
+        let text = format!("call {call} of client {}.", self.number);
+        let begin = Instant::now();
+        let body = format!(
+            r#"{{"jsonrpc":"2.0","id":{},"method":"tools/call","params":{{"name":"{}","arguments":{{"text":"{text}"}}}}}}"#,
+            call + 1,
+            self.tool
+        );
+        let (_, answer) = self.send(Method::POST, body).await?;
+        let time = begin.elapsed().as_secs_f64() * 1e3;
+        if !answer.windows(text.len()).any(|part| part == text.as_bytes()) {
+            return Err(format!("not the echo of {text}: {}", String::from_utf8_lossy(&answer)));
+        }
+        Ok(time)
     }
 
     /// Some keep a program for each session until it ends.

@@ -2,21 +2,13 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::Duration;
 
-use serde::Deserialize;
 use serde_json::Value;
 use tokio::net::TcpStream;
 
-/// Somebody else's hop, as `cargo xtask bench gateway` tells of it. In its words, `{port}` is where it is to listen,
-/// `{url}` the server behind it, and `{program}` the same server as a program.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Peer {
-    name: String,
-    command: Vec<String>,
-}
+use crate::peer::Peer;
 
 /// A process that ends with this value.
 pub(crate) struct Running(Child);
@@ -29,6 +21,24 @@ impl Drop for Running {
 }
 
 impl Running {
+    pub(crate) fn start(
+        program: &Path,
+        arguments: &[String],
+        folder: Option<&Path>,
+    ) -> std::io::Result<Self> {
+        let mut command = Command::new(program);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        if let Some(folder) = folder {
+            command.current_dir(folder);
+        }
+        command.spawn().map(Self)
+    }
+
+    /// How, if it did by itself.
+    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+        self.0.try_wait().unwrap()
+    }
+
     /// Processor time so far.
     pub(crate) fn cpu(&self) -> Duration {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).unwrap();
@@ -42,29 +52,19 @@ pub(crate) struct Target {
     pub(crate) name: String,
     pub(crate) address: SocketAddr,
     pub(crate) token: Option<String>,
+    /// What it calls the server's `echo`.
+    pub(crate) tool: String,
     /// Whose processor time counts as the hop's.
     pub(crate) hop: Option<Running>,
     pub(crate) is_peer: bool,
 }
 
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
-fn at(port: u16) -> SocketAddr {
+pub(crate) fn at(port: u16) -> SocketAddr {
     SocketAddr::from(([127, 0, 0, 1], port))
-}
-
-fn start(program: &Path, arguments: &[String]) -> Option<Running> {
-    let mut command = Command::new(program);
-    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    match command.spawn() {
-        Ok(child) => Some(Running(child)),
-        Err(error) => {
-            eprintln!("{}: {error}", program.display());
-            None
-        }
-    }
 }
 
 async fn is_reachable(address: SocketAddr) -> bool {
@@ -81,15 +81,16 @@ async fn is_reachable(address: SocketAddr) -> bool {
 pub(crate) async fn targets(binary: &Path, folder: &Path, peers: Vec<Peer>) -> (Running, Vec<Target>) {
     let me = std::env::current_exe().unwrap();
     let (upstream, raw) = (free_port(), free_port());
-    let server = start(&me, &["upstream".into(), upstream.to_string()]).unwrap();
+    let server = Running::start(&me, &["upstream".into(), upstream.to_string()], None).unwrap();
     assert!(is_reachable(at(upstream)).await);
     let url = format!("http://127.0.0.1:{upstream}/mcp");
-    let proxy = start(&me, &["raw".into(), raw.to_string(), url.clone()]).unwrap();
+    let proxy = Running::start(&me, &["raw".into(), raw.to_string(), url.clone()], None).unwrap();
     assert!(is_reachable(at(raw)).await);
     let ours = |name: &str, address, hop| Target {
         name: name.to_owned(),
         address,
         token: None,
+        tool: "echo".to_owned(),
         hop,
         is_peer: false,
     };
@@ -98,28 +99,11 @@ pub(crate) async fn targets(binary: &Path, folder: &Path, peers: Vec<Peer>) -> (
         ours("bare proxy", at(raw), Some(proxy)),
         banksman(binary, folder, &url).await,
     ];
-    for peer in peers {
-        let port = free_port();
-        let program = format!("{} upstream-stdio", me.display());
-        let filled = |word: &String| {
-            word.replace("{port}", &port.to_string()).replace("{url}", &url).replace("{program}", &program)
-        };
-        // A word that is the program alone stands for its words.
-        let words: Vec<String> = peer
-            .command
-            .iter()
-            .flat_map(|word| match word.as_str() {
-                "{program...}" => vec![me.display().to_string(), "upstream-stdio".to_owned()],
-                _ => vec![filled(word)],
-            })
-            .collect();
-        let Some((first, rest)) = words.split_first() else { continue };
-        let Some(hop) = start(Path::new(first), rest) else { continue };
-        if is_reachable(at(port)).await {
-            let Peer { name, .. } = peer;
-            targets.push(Target { name, address: at(port), token: None, hop: Some(hop), is_peer: true });
-        } else {
-            eprintln!("{} is left out: it does not listen", peer.name);
+    for (number, peer) in peers.into_iter().enumerate() {
+        let name = peer.name.clone();
+        match peer.start(&url, &folder.join(format!("peer-{number}"))).await {
+            Ok(target) => targets.push(target),
+            Err(problem) => eprintln!("{name} is left out: {problem}"),
         }
     }
     (server, targets)
@@ -133,7 +117,7 @@ async fn banksman(binary: &Path, folder: &Path, url: &str) -> Target {
     let (data, listen) = (path("data"), format!("127.0.0.1:{port}"));
     let (servers, policy) = (path("mcp.yaml"), path("policy.yaml"));
     let serve = ["serve", "--data", &data, "--listen", &listen, "--mcp", &servers, "--policy", &policy];
-    let hop = start(binary, &serve.map(str::to_owned)).expect("banksman");
+    let hop = Running::start(binary, &serve.map(str::to_owned), None).expect("banksman");
     assert!(is_reachable(at(port)).await, "banksman does not listen");
     let issued = Command::new(binary)
         .args(["token", "new", "--kind", "agent", "--name", "bench", "--data", &data, "--json"])
@@ -145,6 +129,7 @@ async fn banksman(binary: &Path, folder: &Path, url: &str) -> Target {
         name: "banksman".to_owned(),
         address: at(port),
         token: Some(token),
+        tool: "echo".to_owned(),
         hop: Some(hop),
         is_peer: false,
     }
