@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::wire::{Framer, Message};
+use crate::wire::{Answers, Framer, Message, Requests};
 
 /// What the line is like, for every connection until it is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -308,19 +308,21 @@ fn connect(shared: &Arc<Shared>, client: TcpStream) -> io::Result<()> {
     let refusing = to_client.try_clone()?;
     let (up, down) = (Arc::clone(shared), Arc::clone(shared));
     std::thread::spawn(move || {
+        let mut requests = Requests::default();
         let judge = |message: &Message| {
             if message.asks_to_encrypt {
                 let _ = (&refusing).write_all(b"N");
                 return Fate::Drop;
             }
-            if message.is_commit() { up.before_commit(number) } else { Fate::Pass }
+            if requests.commits(message) { up.before_commit(number) } else { Fate::Pass }
         };
         let _ = pump(&up, number, from_client, to_server, Framer::of_client(), judge);
         up.end(number);
     });
     std::thread::spawn(move || {
+        let mut answers = Answers::default();
         let judge = |message: &Message| {
-            if message.is_committed() { down.after_commit(number) } else { Fate::Pass }
+            if answers.committed(message) { down.after_commit(number) } else { Fate::Pass }
         };
         let _ = pump(&down, number, from_server, to_client, Framer::of_server(), judge);
         down.end(number);
@@ -335,7 +337,7 @@ fn pump(
     mut from: impl Read,
     mut to: impl Write,
     mut framer: Framer,
-    judge: impl Fn(&Message) -> Fate,
+    mut judge: impl FnMut(&Message) -> Fate,
 ) -> io::Result<()> {
     let mut buffer = [0; 16 * 1024];
     loop {

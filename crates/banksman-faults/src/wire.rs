@@ -3,6 +3,8 @@
 //! After the start of a connection every message is a type byte, a length that counts itself, and a body. What comes
 //! first has no type byte; requests to encrypt are not passed on by the proxy, so there is only one such message.
 
+use std::collections::HashSet;
+
 /// The length field of a message.
 const LENGTH: usize = 4;
 
@@ -60,21 +62,70 @@ pub(crate) struct Message {
 }
 
 impl Message {
-    /// A client asks to commit.
-    pub(crate) fn is_commit(&self) -> bool {
-        self.is(b'Q', b"COMMIT\0")
-    }
-
-    /// A server says that it has committed.
-    pub(crate) fn is_committed(&self) -> bool {
-        self.is(b'C', b"COMMIT\0")
-    }
-
     fn is(&self, kind: u8, body: &[u8]) -> bool {
-        match self.bytes.split_first() {
-            Some((first, rest)) => *first == kind && rest.get(LENGTH..) == Some(body),
-            None => false,
+        self.body_of(kind) == Some(body)
+    }
+
+    /// The body, if it is a message of this kind.
+    fn body_of(&self, kind: u8) -> Option<&[u8]> {
+        let (first, rest) = self.bytes.split_first()?;
+        rest.get(LENGTH..).filter(|_| *first == kind)
+    }
+}
+
+/// What a statement says that writes to the log, and so commits, if no transaction is open.
+const ADDS_TO_THE_LOG: &[u8] = b"INSERT INTO audit";
+
+/// What a client has asked for so far.
+#[derive(Debug, Default)]
+pub(crate) struct Requests {
+    /// Prepared statements that write to the log.
+    writing: HashSet<Vec<u8>>,
+    open: bool,
+}
+
+impl Requests {
+    /// Whether this message commits, once the database has it.
+    pub(crate) fn commits(&mut self, message: &Message) -> bool {
+        if let Some(prepared) = message.body_of(b'P') {
+            let (name, sql) = texts(prepared);
+            if sql.windows(ADDS_TO_THE_LOG.len()).any(|words| words == ADDS_TO_THE_LOG) {
+                self.writing.insert(name.to_vec());
+            } else {
+                self.writing.remove(name);
+            }
         }
+        let runs = message.body_of(b'B').map(|bound| texts(bound).1);
+        let alone = !self.open && runs.is_some_and(|name| self.writing.contains(name));
+        let ends = message.is(b'Q', b"COMMIT\0");
+        self.open |= message.is(b'Q', b"BEGIN\0");
+        self.open &= !ends && !message.is(b'Q', b"ROLLBACK\0");
+        alone || ends
+    }
+}
+
+/// The first two texts of a body; each ends with a zero.
+fn texts(body: &[u8]) -> (&[u8], &[u8]) {
+    let mut texts = body.split(|byte| *byte == 0);
+    (texts.next().unwrap_or_default(), texts.next().unwrap_or_default())
+}
+
+/// What a server has answered so far.
+#[derive(Debug, Default)]
+pub(crate) struct Answers {
+    /// Since it was last ready: an error, a roll-back, or a statement that came to nothing.
+    nothing: bool,
+}
+
+impl Answers {
+    /// Whether this message says that no transaction is open any more, and that what was done is kept. A statement is
+    /// called complete before it is committed, so the word for that is that the server is ready.
+    pub(crate) fn committed(&mut self, message: &Message) -> bool {
+        self.nothing |= message.body_of(b'E').is_some()
+            || message.is(b'C', b"ROLLBACK\0")
+            || message.is(b'C', b"SELECT 0\0");
+        let ready = message.is(b'Z', b"I");
+        ready && !std::mem::take(&mut self.nothing)
     }
 }
 
@@ -110,27 +161,62 @@ mod tests {
             }
             let bytes: Vec<_> = seen.iter().map(|message| message.bytes.clone()).collect();
             assert_eq!(bytes, parts, "pieces of {size}");
-            let commits: Vec<bool> = seen.iter().map(Message::is_commit).collect();
+            let mut requests = Requests::default();
+            let commits: Vec<bool> = seen.iter().map(|message| requests.commits(message)).collect();
             assert_eq!(commits, [false, false, false, true, false]);
             let encrypt: Vec<bool> = seen.iter().map(|message| message.asks_to_encrypt).collect();
             assert_eq!(encrypt, [true, false, false, false, false]);
         }
     }
 
+    fn whole(kind: u8, body: &[u8]) -> Message {
+        Message { bytes: message(kind, body), asks_to_encrypt: false }
+    }
+
     #[test]
     fn only_a_commit_is_a_commit() {
-        for (kind, body) in [
-            (b'Q', &b"COMMIT; BEGIN\0"[..]),
-            (b'Q', b"ROLLBACK\0"),
-            (b'D', b"COMMIT\0"),
-            (b'C', b"INSERT 0 1\0"),
-            (b'C', b"ROLLBACK\0"),
+        let mut requests = Requests::default();
+        for (kind, body, commits) in [
+            (b'Q', &b"COMMIT; BEGIN\0"[..], false),
+            (b'Q', b"ROLLBACK\0", false),
+            (b'D', b"COMMIT\0", false),
+            (b'P', b"one\0WITH x AS (INSERT INTO audit ...)\0\0\0", false),
+            (b'P', b"two\0SELECT 1\0\0\0", false),
+            (b'B', b"\0two\0\0\0", false),
+            // A transaction of its own; within another it is that one's end that counts.
+            (b'B', b"\0one\0\0\0", true),
+            (b'Q', b"BEGIN\0", false),
+            (b'B', b"\0one\0\0\0", false),
+            (b'Q', b"COMMIT\0", true),
+            (b'B', b"\0one\0\0\0", true),
+            (b'P', b"one\0SELECT 1\0\0\0", false),
+            (b'B', b"\0one\0\0\0", false),
         ] {
-            let message = Message { bytes: message(kind, body), asks_to_encrypt: false };
-            assert!(!message.is_commit() && !message.is_committed(), "{message:?}");
+            let said = whole(kind, body);
+            assert_eq!(requests.commits(&said), commits, "{said:?}");
         }
-        let said = Message { bytes: message(b'C', b"COMMIT\0"), asks_to_encrypt: false };
-        assert!(said.is_committed() && !said.is_commit());
+    }
+
+    #[test]
+    fn only_what_is_kept_is_committed() {
+        let mut answers = Answers::default();
+        for (kind, body, committed) in [
+            (b'C', &b"COMMIT\0"[..], false),
+            (b'Z', b"I", true),
+            (b'C', b"UPDATE 1\0", false),
+            (b'Z', b"T", false),
+            (b'C', b"ROLLBACK\0", false),
+            (b'Z', b"I", false),
+            (b'C', b"SELECT 1\0", false),
+            (b'Z', b"I", true),
+            (b'C', b"SELECT 0\0", false),
+            (b'Z', b"I", false),
+            (b'E', b"...", false),
+            (b'Z', b"I", false),
+        ] {
+            let said = whole(kind, body);
+            assert_eq!(answers.committed(&said), committed, "{said:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,10 @@ use banksman_core::Timestamp;
 use crate::StoreError;
 
 /// How far apart the clocks may be. It includes the way that the database's answer took.
-const APART: Duration = Duration::from_secs(10);
+const APART: Duration = Duration::from_micros(APART_MICROS.unsigned_abs());
+
+/// The same for the database to compare with, in microseconds.
+pub(super) const APART_MICROS: i64 = 10_000_000;
 
 /// Where a node gets the time from.
 pub(super) type NodeClock = Box<dyn Fn() -> Timestamp + Send + Sync>;

@@ -40,8 +40,6 @@ pub(super) struct Known {
     pub(super) places: HashMap<String, u64>,
     /// What providers have told us before.
     pub(super) seen: HashSet<Digest>,
-    /// Whose number of pending actions has changed in this group.
-    pub(super) recounted: HashSet<String>,
     /// Actions that a commit of this group has written.
     pub(super) touched: HashSet<ActionId>,
     /// Meters that a commit of this group has added to.
@@ -196,7 +194,6 @@ impl Known {
         self.all_pending = self.all_pending.saturating_add_signed(change);
         let count = self.pending.entry(agent.to_owned()).or_default();
         *count = count.saturating_add_signed(change);
-        self.recounted.insert(agent.to_owned());
     }
 }
 

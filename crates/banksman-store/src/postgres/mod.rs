@@ -2,7 +2,9 @@
 
 mod address;
 mod clock;
+mod columns;
 mod control;
+mod entry;
 mod examine;
 mod guards;
 pub(crate) mod keys;
@@ -15,6 +17,7 @@ mod rows;
 mod schema;
 mod session;
 mod target;
+mod terms;
 mod wanted;
 mod writer;
 mod writes;

@@ -61,7 +61,14 @@ impl Own {
         self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn note(&self, events: RangeInclusive<u64>) {
+    /// Notes what was just committed. Not before it is known to be: what was lost on the way is news to us too.
+    pub(super) fn note_behind(&self, before: u64, last: u64) {
+        if last > before {
+            self.note(before + 1..=last);
+        }
+    }
+
+    fn note(&self, events: RangeInclusive<u64>) {
         let mut ranges = self.ranges();
         if ranges.len() >= OWN {
             ranges.pop_front();

@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 use banksman_core::Timestamp;
 use tokio_postgres::{Row, Statement};
 
+use super::columns::column;
 use super::keys;
 use super::lists::{Listing, limit};
 use super::rows::{action_id, get, moment, name, small, time};
 use super::session::{Session, failed};
-use super::writes::{Line, column};
+use super::writes::Line;
 use crate::encode::EncodedCommit;
 use crate::{
     Attempt, Delivery, DeliveryQuery, Job, JobQuery, LogReading, NewDelivery, NewJob, Post, Run, SeenEvent,

@@ -1,7 +1,9 @@
 //! The one task of a node that writes, and groups what comes in at the same time into one transaction.
 //!
-//! Nodes take turns by the lock on `head`. A group costs two round trips however large it is: lock and look, then write
-//! and commit. The database itself turns `COMMIT` into a roll-back where a write did not do all that it should.
+//! Nodes take turns by the lock on `head`. Most groups are one statement, which locks, writes and commits if the database
+//! finds that the group's terms hold. Others, and those whose terms do not hold, take two round trips however large they
+//! are: lock and look, then write and commit. The database itself turns `COMMIT` into a roll-back where a write did not do
+//! all that it should.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,8 +15,9 @@ use super::clock::{self, NodeClock};
 use super::guards::{Judgement, Known};
 use super::news::Own;
 use super::session::{Session, failed, within};
+use super::terms::Terms;
 use super::wanted::{self, Head, Looks, Wanted};
-use super::writes::{self, Pens, WriteError};
+use super::writes::{self, Pens, Taken, WriteError};
 use crate::encode::EncodedCommit;
 use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
@@ -95,9 +98,9 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Ar
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     let mut last = Last::default();
-    while gather(&mut group, &mut inbox, &last, desk.others_write).await {
+    while gather(&mut group, &mut inbox, &last).await {
         let begin = Instant::now();
-        if desk.others_write {
+        if desk.others_write && Terms::of(&commits(&group)).is_none() {
             // While we wait for our turn more comes in, and all of it can go at once when it is our turn.
             desk.take_turn().await;
             fill(&mut group, &mut inbox);
@@ -131,20 +134,14 @@ struct Last {
 ///
 /// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
 /// wait for that, so it waits for half of them: by the time that these are written, the other half is here.
-async fn gather(
-    group: &mut Vec<Job>,
-    inbox: &mut mpsc::UnboundedReceiver<Job>,
-    last: &Last,
-    others_write: bool,
-) -> bool {
+async fn gather(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>, last: &Last) -> bool {
     if group.is_empty() {
         match inbox.recv().await {
             Some(first) => group.push(first),
             None => return false,
         }
     }
-    // Where others write too, waiting for our turn will do.
-    let enough = if others_write { 0 } else { last.commits / 2 };
+    let enough = last.commits / 2;
     let until = tokio::time::Instant::now() + (last.took / 4).min(LINGER);
     while group.len() + inbox.len() < enough
         && let Ok(Some(more)) = tokio::time::timeout_at(until, inbox.recv()).await
@@ -161,6 +158,10 @@ fn fill(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>) {
     {
         group.push(more);
     }
+}
+
+fn commits(group: &[Job]) -> Vec<&EncodedCommit> {
+    group.iter().map(|job| &job.commit).collect()
 }
 
 enum Outcome {
@@ -182,7 +183,7 @@ enum GroupError {
 impl Desk {
     /// Commits a group; answers as many outcomes as there are jobs.
     async fn commit(&mut self, group: &[Job]) -> Vec<Outcome> {
-        let commits: Vec<&EncodedCommit> = group.iter().map(|job| &job.commit).collect();
+        let commits = commits(group);
         match self.transact(&commits).await {
             Ok(outcomes) => outcomes,
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
@@ -310,6 +311,22 @@ struct Done {
     after: u64,
 }
 
+impl Done {
+    /// A group that was taken as it is.
+    fn whole(commits: &[&EncodedCommit], own: &Own, before: u64) -> Self {
+        let after = before + events(commits);
+        own.note_behind(before, after);
+        let committed = Committed { last_seq: after };
+        Self { outcomes: commits.iter().map(|_| Outcome::Answered(Ok(committed))).collect(), before, after }
+    }
+}
+
+/// How many events commits add to the log.
+fn events(commits: &[&EncodedCommit]) -> u64 {
+    let events: usize = commits.iter().map(|commit| commit.events.len()).sum();
+    u64::try_from(events).unwrap_or(0)
+}
+
 async fn transact(
     session: &Session,
     looks: &Looks,
@@ -319,6 +336,17 @@ async fn transact(
     clock: &NodeClock,
     turn: Option<Head>,
 ) -> Result<Done, GroupError> {
+    if turn.is_none()
+        && let Some(terms) = Terms::of(commits)
+    {
+        let terms = Terms { here: Some(clock()), ..terms };
+        match writes::write_on_terms(session, pens, commits, &terms).await {
+            Taken::Whole { before } => return Ok(Done::whole(commits, own, before)),
+            Taken::Not => {}
+            Taken::Barred(error) => return Err(GroupError::Barred(error)),
+            Taken::Lost(error) => return Err(GroupError::Lost(error)),
+        }
+    }
     let (known, judgements) = match look(session, looks, commits, clock, turn).await {
         Ok(looked) => looked,
         // It asks for ids, hashes and names that were checked when they came in: no commit can make it fail for others.
@@ -330,12 +358,11 @@ async fn transact(
         .filter(|(_, judgement)| **judgement == Judgement::Accepted)
         .map(|(commit, _)| *commit)
         .collect();
-    let events: usize = accepted.iter().map(|commit| commit.events.len()).sum();
-    let before = known.last_seq - u64::try_from(events).unwrap_or(0);
+    let before = known.last_seq - events(&accepted);
     if accepted.is_empty() {
         session.client.batch_execute("ROLLBACK").await.map_err(|error| GroupError::Lost(failed(error)))?;
     } else {
-        match writes::write(session, pens, &accepted, &known, before).await {
+        match writes::write(session, pens, &accepted).await {
             Ok(()) => {}
             Err(WriteError::Open(error)) => {
                 return Err(roll_back(session, error, GroupError::Refused).await);
@@ -343,10 +370,7 @@ async fn transact(
             Err(WriteError::RolledBack(error)) => return Err(GroupError::Refused(error)),
             Err(WriteError::Lost(error)) => return Err(GroupError::Lost(error)),
         }
-        // Not before: what was lost on the way is news to us too.
-        if known.last_seq > before {
-            own.note(before + 1..=known.last_seq);
-        }
+        own.note_behind(before, known.last_seq);
     }
     let committed = Committed { last_seq: known.last_seq };
     let outcome = |judgement| match judgement {

@@ -1,4 +1,5 @@
-//! Writing what was accepted: one statement for each table, however many commits there are.
+//! Writing a group, however many commits it has: in one statement if the database takes it on terms, and otherwise what
+//! was accepted in one transaction.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -7,89 +8,32 @@ use futures_util::future::{join, join_all};
 use tokio_postgres::Statement;
 use tokio_postgres::types::ToSql;
 
-use super::guards::{Known, gives_back};
+use super::columns::{Column, column};
+use super::control;
+use super::entry::Entry;
 use super::news::CHANNEL;
 use super::post::PostPens;
-use super::rows::int;
-use super::session::{Session, failed};
-use super::{control, keys};
-use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
-use crate::{BatchRecord, IdempotencyKey, StoreError};
+use super::rows::count;
+use super::session::{Session, failed, told};
+use super::terms::Terms;
+use crate::encode::{EncodedCommit, item_bytes};
+use crate::{BatchRecord, StoreError};
 
-/// The statements of [`write`], prepared.
+/// The statements of [`write`], prepared; those of entries are when they are first needed.
 pub(super) struct Pens {
-    move_actions: Statement,
-    open_actions: Statement,
-    give_back: Statement,
     charge: Statement,
     forget: Statement,
-    keys: Statement,
     batches: Statement,
-    settle: Statement,
     post: PostPens,
-    record: Statement,
+    /// Whether the database can tell other nodes. Compatible ones may know no `NOTIFY`; nodes look from time to time anyway.
+    notifies: bool,
 }
-
-/// The guarded write: only the revision that the transition was computed from may be replaced, and a claim stays.
-/// What it does not move is an error in the database, so that the `COMMIT` behind it rolls back.
-const MOVE_ACTIONS: &str = "\
-    WITH moved AS (
-    UPDATE actions a SET tier = n.tier, status = n.status, digest = n.digest, version = n.version,
-                         revision = n.revision, wake_at = n.wake_at, join_key = n.join_key,
-                         claimed_at = n.claimed_at, priority = n.priority, reviews = n.reviews, state = n.state,
-                         risk = n.risk, deadline = coalesce(n.deadline, a.deadline)
-    FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[], $7::bigint[],
-                $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[], $13::smallint[],
-                $14::bigint[])
-         AS n (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority, reviews, state,
-               risk, deadline)
-    WHERE a.id = n.id AND a.revision = n.revision - 1 AND (a.claimed_at IS NULL OR a.claimed_at = n.claimed_at)
-    RETURNING 1)
-    SELECT CASE WHEN count(*) = cardinality($1) THEN 0
-                ELSE (count(*) || ' of ' || cardinality($1) || ' actions were moved')::integer END
-    FROM moved";
-
-/// What is new, and what would run: of new actions, and of those that were edited.
-const OPEN_ACTIONS: &str = "\
-    WITH opened AS (
-        INSERT INTO actions (id, tier, status, digest, version, revision, wake_at, join_key, claimed_at, priority,
-                             reviews, state, risk, deadline, agent, owner, tool, batch, created_at)
-        SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::bigint[], $6::bigint[],
-                             $7::bigint[], $8::bytea[], $9::bigint[], $10::smallint[], $11::text[], $12::text[],
-                             $13::smallint[], $14::bigint[], $15::text[], $16::text[], $17::text[], $18::bytea[],
-                             $19::bigint[]))
-    INSERT INTO submissions (action, version, body)
-    SELECT * FROM unnest($20::bytea[], $21::bigint[], $22::text[])";
-
-/// What every group writes: its events, whom to tell, how many are pending, and where the log ends.
-const RECORD: &str = "\
-    WITH events AS (
-        INSERT INTO audit (seq, at, type, actor, action, agent, tool, risk, decision, resolution, observed, body)
-        SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::text[], $4::text[], $5::bytea[], $6::text[],
-                             $7::text[], $8::text[], $9::text[], $10::boolean[], $11::boolean[], $12::text[])),
-    notices AS (
-        INSERT INTO outbox (id, action, notice, at)
-        SELECT * FROM unnest($13::bigint[], $14::bytea[], $15::text[], $16::bigint[])),
-    counts AS (
-        INSERT INTO pending_by_agents (agent, count) SELECT * FROM unnest($17::text[], $18::bigint[])
-        ON CONFLICT (agent) DO UPDATE SET count = excluded.count)
-    UPDATE head SET last_seq = $19, epoch = $20, pending = $21, people_epoch = $22";
 
 impl Pens {
     pub(super) async fn prepare(session: &Session) -> Result<Self, StoreError> {
         let prepare = async |sql: &str| session.prepare(sql).await.map_err(failed);
-        // Compatible databases may know no NOTIFY; nodes look from time to time anyway.
-        let notifying =
-            format!("{RECORD} RETURNING CASE WHEN cardinality($1) > 0 THEN pg_notify('{CHANNEL}', '') END");
-        let record = match session.prepare(&notifying).await {
-            Ok(statement) => statement,
-            Err(_) => prepare(RECORD).await?,
-        };
+        let notifies = session.prepare(&format!("SELECT pg_notify('{CHANNEL}', '')")).await.is_ok();
         Ok(Self {
-            record,
-            move_actions: prepare(MOVE_ACTIONS).await?,
-            open_actions: prepare(OPEN_ACTIONS).await?,
-            give_back: prepare("DELETE FROM charges WHERE action = ANY ($1)").await?,
             charge: prepare(
                 "INSERT INTO charges (meter, at, action, amount, value)
                  SELECT * FROM unnest($1::bytea[], $2::bigint[], $3::bytea[], $4::bigint[], $5::bytea[])",
@@ -100,18 +44,13 @@ impl Pens {
                  WHERE c.meter = f.meter AND c.at < f.before",
             )
             .await?,
-            keys: prepare(
-                "INSERT INTO idempotency_keys (id, agent, key, request, action, created_at)
-                 SELECT * FROM unnest($1::bytea[], $2::text[], $3::text[], $4::bytea[], $5::bytea[], $6::bigint[])",
-            )
-            .await?,
             batches: prepare(
                 "INSERT INTO batches (id, agent, created_at, items)
                  SELECT * FROM unnest($1::bytea[], $2::text[], $3::bigint[], $4::bytea[])",
             )
             .await?,
-            settle: prepare("DELETE FROM outbox WHERE id = ANY ($1)").await?,
             post: PostPens::prepare(session).await?,
+            notifies,
         })
     }
 }
@@ -120,16 +59,6 @@ impl Pens {
 pub(super) struct Line<'a> {
     pub(super) statement: &'a Statement,
     pub(super) columns: Vec<Column<'a>>,
-}
-
-pub(super) type Column<'a> = Box<dyn ToSql + Sync + Send + 'a>;
-
-/// A column: one value of each item.
-pub(super) fn column<'a, I, T: ToSql + Sync + Send + 'a>(
-    items: &[I],
-    value: impl FnMut(&I) -> T,
-) -> Column<'a> {
-    Box::new(items.iter().map(value).collect::<Vec<T>>())
 }
 
 /// Why a group was not written.
@@ -142,16 +71,66 @@ pub(super) enum WriteError {
     Lost(StoreError),
 }
 
-/// Writes the accepted commits of a group, whose first event follows number `last_seq`, and commits. Everything is sent
-/// at once, `COMMIT` included, because the lock that all nodes want is held until it is there.
+/// What became of a group that was sent on terms.
+pub(super) enum Taken {
+    /// It is written. The log ended here before.
+    Whole { before: u64 },
+    /// Nothing is written: the terms do not hold, or something else is in its way.
+    Not,
+    /// Nothing is written, and that has nothing to do with what is in it.
+    Barred(StoreError),
+    /// Nobody knows.
+    Lost(StoreError),
+}
+
+/// Writes a group by one statement, which is a transaction of its own.
+pub(super) async fn write_on_terms(
+    session: &Session,
+    pens: &Pens,
+    group: &[&EncodedCommit],
+    terms: &Terms<'_>,
+) -> Taken {
+    let Ok(entry) = Entry::of(group, terms, pens.notifies) else { return Taken::Not };
+    let statement = match session.prepare(&entry.sql).await {
+        Ok(statement) => statement,
+        Err(error) => return not_taken(&error),
+    };
+    let line = Line { statement: &statement, columns: entry.columns };
+    match session.client.query_opt(line.statement, &line.params()).await {
+        Ok(Some(row)) => count(&row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
+        Ok(None) => Taken::Not,
+        Err(error) => not_taken(&error),
+    }
+}
+
+/// What the database says, it says after taking everything back.
+fn not_taken(error: &tokio_postgres::Error) -> Taken {
+    let said = StoreError::Failed(told(error));
+    match error.as_db_error().map(|said| said.code().code().get(..2).unwrap_or_default()) {
+        None => Taken::Lost(said),
+        // Data, integrity and deadlocks; our own triggers; and what a compatible database does not know.
+        Some("22" | "23" | "40" | "P0" | "0A" | "42") => {
+            tracing::debug!(%said, "a group was not taken on terms");
+            Taken::Not
+        }
+        Some(_) => Taken::Barred(said),
+    }
+}
+
+/// Writes the accepted commits of a group, and commits. Everything is sent at once, `COMMIT` included, because the lock
+/// that all nodes want is held until it is there.
 pub(super) async fn write(
     session: &Session,
     pens: &Pens,
     accepted: &[&EncodedCommit],
-    known: &Known,
-    last_seq: u64,
 ) -> Result<(), WriteError> {
-    let lines = lines(pens, accepted, known, last_seq).map_err(WriteError::Open)?;
+    let entry = Entry::of(accepted, &Terms::default(), pens.notifies).map_err(WriteError::Open)?;
+    let statement = session.prepare(&entry.sql).await.map_err(|error| WriteError::Open(failed(error)))?;
+    // Before what else there is: an edited action gives back what it added, and then adds anew.
+    let mut lines = vec![Line { statement: &statement, columns: entry.columns }];
+    charges(&mut lines, pens, accepted);
+    batches(&mut lines, pens, accepted);
+    lines.extend(pens.post.lines(accepted));
     // Rare, and written one after the other; nothing else waits to be sent.
     for change in accepted.iter().flat_map(|commit| &commit.control) {
         control::change(session, change).await.map_err(WriteError::Open)?;
@@ -182,88 +161,14 @@ pub(super) async fn write(
     }
 }
 
-/// All that is to be written.
-fn lines<'a>(
-    pens: &'a Pens,
-    accepted: &[&'a EncodedCommit],
-    known: &'a Known,
-    last_seq: u64,
-) -> Result<Vec<Line<'a>>, StoreError> {
-    let mut lines = Vec::new();
-    actions(&mut lines, pens, accepted)?;
-    charges(&mut lines, pens, accepted);
-    requests(&mut lines, pens, accepted);
-    let settled: Vec<i64> =
-        accepted.iter().flat_map(|commit| commit.settled_notices.iter().copied()).collect();
-    if !settled.is_empty() {
-        lines.push(Line { statement: &pens.settle, columns: vec![Box::new(settled)] });
-    }
-    lines.extend(pens.post.lines(accepted));
-    lines.push(Line { statement: &pens.record, columns: record(accepted, known, last_seq)? });
-    Ok(lines)
-}
-
 impl Line<'_> {
+    fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
+        self.columns.iter().map(|column| -> &(dyn ToSql + Sync) { &**column }).collect()
+    }
+
     async fn write(&self, session: &Session) -> Result<(), StoreError> {
-        let params: Vec<&(dyn ToSql + Sync)> =
-            self.columns.iter().map(|column| -> &(dyn ToSql + Sync) { &**column }).collect();
-        session.client.execute(self.statement, &params).await.map(drop).map_err(failed)
+        session.client.execute(self.statement, &self.params()).await.map(drop).map_err(failed)
     }
-}
-
-/// Columns of `actions`, in the order in which both statements above take them.
-fn action_columns<'a>(rows: &[&'a CaseRow]) -> Result<Vec<Column<'a>>, StoreError> {
-    let revisions = rows.iter().map(|row| int(row.case.revision)).collect::<Result<Vec<_>, _>>()?;
-    Ok(vec![
-        column(rows, |row| row.case.id.to_bytes().to_vec()),
-        column(rows, |row| row.case.submission.verdict.tier.as_str()),
-        column(rows, |row| row.case.status().as_str()),
-        column(rows, |row| row.case.submission.digest.as_bytes().as_slice()),
-        column(rows, |row| i64::from(row.case.version)),
-        Box::new(revisions),
-        column(rows, |row| row.wake_at()),
-        column(rows, |row| keys::join_of(row).map(|key| key.as_bytes().to_vec())),
-        column(rows, |row| row.claimed_at()),
-        column(rows, |row| i16::from(row.case.priority())),
-        column(rows, |row| row.reviews.as_str()),
-        column(rows, |row| row.state.as_str()),
-        column(rows, |row| i16::from(row.risk())),
-        column(rows, |row| row.deadline()),
-    ])
-}
-
-/// Moves come first: a proposal may take the place of one that was denied in the same group.
-fn actions<'a>(
-    lines: &mut Vec<Line<'a>>,
-    pens: &'a Pens,
-    accepted: &[&'a EncodedCommit],
-) -> Result<(), StoreError> {
-    let moved: Vec<&CaseRow> = accepted.iter().flat_map(|commit| &commit.advanced).collect();
-    if !moved.is_empty() {
-        let columns = action_columns(&moved)?;
-        lines.push(Line { statement: &pens.move_actions, columns });
-    }
-    let opened: Vec<&CaseRow> = accepted.iter().flat_map(|commit| &commit.opened).collect();
-    let submitted = moved.iter().chain(&opened).filter_map(|row| Some((*row, row.submission.as_deref()?)));
-    let submitted: Vec<(&CaseRow, &str)> = submitted.collect();
-    if !opened.is_empty() || !submitted.is_empty() {
-        let mut columns = action_columns(&opened)?;
-        columns.push(column(&opened, |row| row.case.agent.as_str()));
-        columns.push(column(&opened, |row| row.case.owner.as_deref()));
-        columns.push(column(&opened, |row| row.case.submission.action.tool.as_str()));
-        columns.push(column(&opened, |row| row.case.batch.map(|batch| batch.to_bytes().to_vec())));
-        columns.push(column(&opened, |row| row.case.created_at.as_micros()));
-        columns.push(column(&submitted, |(row, _)| row.case.id.to_bytes().to_vec()));
-        columns.push(column(&submitted, |(row, _)| i64::from(row.case.version)));
-        columns.push(column(&submitted, |(_, body)| *body));
-        lines.push(Line { statement: &pens.open_actions, columns });
-    }
-    let given_back: Vec<&&CaseRow> = moved.iter().filter(|row| gives_back(row)).collect();
-    if !given_back.is_empty() {
-        let columns = vec![column(&given_back, |row| row.case.id.to_bytes().to_vec())];
-        lines.push(Line { statement: &pens.give_back, columns });
-    }
-    Ok(())
 }
 
 fn charges<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a EncodedCommit]) {
@@ -284,20 +189,7 @@ fn charges<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encode
     lines.push(Line { statement: &pens.forget, columns });
 }
 
-fn requests<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a EncodedCommit]) {
-    let used: Vec<&IdempotencyKey> =
-        accepted.iter().filter_map(|commit| commit.idempotency.as_ref()).collect();
-    if !used.is_empty() {
-        let columns = vec![
-            column(&used, |key| keys::idempotency_of(key).as_bytes().to_vec()),
-            column(&used, |key| key.agent.as_str()),
-            column(&used, |key| key.key.as_str()),
-            column(&used, |key| key.request.as_bytes().as_slice()),
-            column(&used, |key| key.action.to_bytes().to_vec()),
-            column(&used, |key| key.at.as_micros()),
-        ];
-        lines.push(Line { statement: &pens.keys, columns });
-    }
+fn batches<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a EncodedCommit]) {
     let batches: Vec<&BatchRecord> = accepted.iter().filter_map(|commit| commit.batch.as_ref()).collect();
     if !batches.is_empty() {
         let columns = vec![
@@ -308,55 +200,4 @@ fn requests<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encod
         ];
         lines.push(Line { statement: &pens.batches, columns });
     }
-}
-
-/// The columns of [`RECORD`].
-fn record<'a>(
-    accepted: &[&'a EncodedCommit],
-    known: &'a Known,
-    last_seq: u64,
-) -> Result<Vec<Column<'a>>, StoreError> {
-    let mut next = int(last_seq)? + 1;
-    let (mut events, mut notices) = (Vec::new(), Vec::new());
-    for commit in accepted {
-        // A notice has the place of an event of its commit, and so one that is never used again: otherwise whoever
-        // settles late would take away a notice that nobody has been told of.
-        notices.extend((next..).zip(&commit.notices));
-        for row in &commit.events {
-            events.push((next, row));
-            next += 1;
-        }
-    }
-    let mut columns = event_columns(&events);
-    columns.push(column(&notices, |(place, _)| *place));
-    columns.push(column(&notices, |(_, notice)| notice.action.to_bytes().to_vec()));
-    columns.push(column(&notices, |(_, notice)| notice.notice.as_str()));
-    columns.push(column(&notices, |(_, notice)| notice.at.as_micros()));
-    let agents: Vec<&str> = known.recounted.iter().map(String::as_str).collect();
-    let count = |agent: &&str| int(known.pending.get(*agent).copied().unwrap_or(0));
-    let counts = agents.iter().map(count).collect::<Result<Vec<_>, _>>()?;
-    columns.push(Box::new(agents));
-    columns.push(Box::new(counts));
-    for number in [known.last_seq, known.epoch, known.all_pending, known.people_epoch] {
-        columns.push(Box::new(int(number)?));
-    }
-    Ok(columns)
-}
-
-fn event_columns<'a>(events: &[(i64, &'a EventRow)]) -> Vec<Column<'a>> {
-    let about = |row: &'a EventRow| row.event.action.as_ref();
-    vec![
-        column(events, |(seq, _)| *seq),
-        column(events, |(_, row)| row.event.at.as_micros()),
-        column(events, |(_, row)| row.event.fact.type_name()),
-        column(events, |(_, row)| row.event.actor.name()),
-        column(events, |(_, row)| about(row).map(|about| about.id.to_bytes().to_vec())),
-        column(events, |(_, row)| about(row).map(|about| about.agent.as_str())),
-        column(events, |(_, row)| about(row).map(|about| about.tool.as_str())),
-        column(events, |(_, row)| about(row).map(|about| about.risk.as_str())),
-        column(events, |(_, row)| row.event.fact.decision().map(banksman_core::Decision::as_str)),
-        column(events, |(_, row)| row.event.is_resolution()),
-        column(events, |(_, row)| row.event.is_observation()),
-        column(events, |(_, row)| row.body.as_str()),
-    ]
 }

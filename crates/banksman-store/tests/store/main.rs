@@ -7,6 +7,7 @@ mod million;
 mod nodes;
 mod postgres;
 mod script;
+mod terms;
 mod tls;
 mod turns;
 

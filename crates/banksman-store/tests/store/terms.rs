@@ -1,0 +1,150 @@
+//! A group that the database takes on terms waits for its turn with an old view of everything. Whatever changes meanwhile,
+//! it is refused for the right reason, or taken as if it had come just then.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use banksman_core::{Decision, Digest};
+use banksman_store::conformance::Database;
+use banksman_store::postgres::PostgresStore;
+use banksman_store::{Commit, CommitError, Committed, Conflict, IdempotencyKey, PendingLimits, Store as _};
+use tokio_postgres::Client;
+
+use crate::script::{PATIENCE, deciding, id, log_is_whole, node, now, opening, proposed};
+
+struct Scene {
+    database: Database,
+    store: Arc<PostgresStore>,
+    /// Who has the lock, and who looks on: within a transaction one always sees the same sessions.
+    holder: Client,
+    onlooker: Client,
+}
+
+async fn client(database: &Database) -> Client {
+    let config: tokio_postgres::Config = database.url().parse().expect("an address");
+    let (client, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
+    tokio::spawn(connection);
+    client
+}
+
+impl Scene {
+    /// With action 1 pending.
+    async fn new() -> Self {
+        let database = Database::fresh();
+        let store = node(&database).await;
+        store.commit(opening(proposed(1))).await.expect("a proposal");
+        let (holder, onlooker) = (client(&database).await, client(&database).await);
+        Self { database, store, holder, onlooker }
+    }
+
+    /// Commits while somebody else has the lock, who does `meanwhile` before giving it back.
+    async fn overtaken(&self, commit: Commit, meanwhile: &str) -> Result<Committed, CommitError> {
+        self.holder.batch_execute("BEGIN; SELECT * FROM head FOR UPDATE").await.expect("the lock");
+        let store = Arc::clone(&self.store);
+        let waiting = tokio::spawn(async move { store.commit(commit).await });
+        let begin = Instant::now();
+        // Only then has it its view of things; and it is on terms that it waits.
+        while !self.one_waits_on_terms().await {
+            assert!(begin.elapsed() < PATIENCE && !waiting.is_finished(), "nobody waits on terms");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        self.holder.batch_execute(meanwhile).await.expect(meanwhile);
+        self.holder.batch_execute("COMMIT").await.expect("the lock is free");
+        waiting.await.expect("an answer")
+    }
+
+    async fn one_waits_on_terms(&self) -> bool {
+        let sql = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
+                   AND wait_event_type = 'Lock' AND query LIKE 'WITH locked AS%'";
+        !self.onlooker.query(sql, &[]).await.expect("a look").is_empty()
+    }
+
+    async fn assert_refused(&self, commit: Commit, meanwhile: &str, reason: &Conflict) {
+        let before = log_is_whole(&*self.store).await;
+        match self.overtaken(commit, meanwhile).await {
+            Err(CommitError::Conflict(conflict)) => assert_eq!(conflict, *reason, "{meanwhile}"),
+            answer => panic!("{meanwhile}: {answer:?}"),
+        }
+        assert_eq!(log_is_whole(&*self.store).await, before, "{meanwhile}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn what_nobody_came_between_is_taken_when_its_turn_comes() {
+    let scene = Scene::new().await;
+    let case = proposed(1).case;
+    let others = "UPDATE head SET last_seq = last_seq";
+    scene.overtaken(deciding(&case, "ann", Decision::Approve), others).await.expect("a decision");
+    scene.overtaken(opening(proposed(2)), others).await.expect("a proposal");
+    assert_eq!(log_is_whole(&*scene.store).await, 3);
+    assert_eq!(scene.store.pending_count().await.expect("a count"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_move_meets_whoever_moved_the_action_meanwhile() {
+    let scene = Scene::new().await;
+    let approve = deciding(&proposed(1).case, "ann", Decision::Approve);
+    let moved = "UPDATE actions SET revision = revision + 1";
+    scene.assert_refused(approve, moved, &Conflict::CaseMoved(id(1))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_proposal_meets_its_twin_that_came_meanwhile() {
+    let scene = Scene::new().await;
+    // As if action 1 were not there yet: nobody can join it.
+    let hide = "CREATE TABLE hidden AS SELECT id, join_key FROM actions; UPDATE actions SET join_key = NULL";
+    scene.database.execute(hide).expect("hidden");
+    let mut twin = proposed(1);
+    twin.case.id = id(2);
+    let show = "UPDATE actions a SET join_key = h.join_key FROM hidden h WHERE h.id = a.id";
+    scene.assert_refused(opening(twin), show, &Conflict::Joinable(id(1))).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_key_that_was_used_meanwhile_is_used() {
+    let scene = Scene::new().await;
+    let request = Digest::of(b"a request");
+    let keyed = |number: u64| {
+        let key = IdempotencyKey {
+            agent: "riley".into(),
+            key: "once".into(),
+            request,
+            action: id(number),
+            at: now(),
+        };
+        Commit { idempotency: Some(key), ..opening(proposed(number)) }
+    };
+    scene.store.commit(keyed(2)).await.expect("a proposal");
+    let hide = "CREATE TABLE hidden AS SELECT * FROM idempotency_keys; DELETE FROM idempotency_keys";
+    scene.database.execute(hide).expect("hidden");
+    let show = "INSERT INTO idempotency_keys SELECT * FROM hidden";
+    let used = Conflict::IdempotencyKeyUsed { request, action: id(2) };
+    scene.assert_refused(keyed(3), show, &used).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn rules_and_people_that_changed_meanwhile_are_met() {
+    let scene = Scene::new().await;
+    let approve = || deciding(&proposed(1).case, "ann", Decision::Approve);
+    let by_rules = Commit { control_epoch: Some(1), ..approve() };
+    scene.assert_refused(by_rules, "UPDATE head SET epoch = 2", &Conflict::ControlMoved).await;
+    let by_people = Commit { people_epoch: Some(1), ..approve() };
+    scene.assert_refused(by_people, "UPDATE head SET people_epoch = 2", &Conflict::PeopleMoved).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn room_that_was_taken_meanwhile_is_taken() {
+    let scene = Scene::new().await;
+    let limited = |per_agent, total| Commit {
+        limits: Some(PendingLimits { per_agent, total }),
+        ..opening(proposed(2))
+    };
+    let agent = "UPDATE pending_by_agents SET count = 3";
+    scene.assert_refused(limited(3, 100), agent, &Conflict::TooManyPendingForAgent).await;
+    let all = "UPDATE head SET pending = 5; UPDATE pending_by_agents SET count = 1";
+    scene.assert_refused(limited(100, 5), all, &Conflict::TooManyPending).await;
+    // The last place is a place.
+    scene.database.execute("UPDATE head SET pending = 1").expect("room");
+    let last = "UPDATE head SET pending = 4; UPDATE pending_by_agents SET count = 2";
+    scene.overtaken(limited(3, 5), last).await.expect("a proposal");
+}
