@@ -3,16 +3,16 @@
 //!
 //! It is one statement because each costs the database an answer and us a wake-up. Everything in it waits for the row of
 //! `head`, which it locks first, and is written only if the terms hold for that row; what does not hold for another row
-//! is an error, which takes all of it back. It is made of the parts that a group needs, so there are a few dozen
-//! different ones; each is prepared once.
+//! is an error, which takes all of it back. It is made of the parts that a group needs; each that there is, is prepared once.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use banksman_core::Status;
+use banksman_core::{Status, Timestamp};
 
 use super::clock;
-use super::columns::{self, Column, column};
+use super::columns::{self, Column, Rows, column};
 use super::guards::gives_back;
 use super::news::CHANNEL;
 use super::rows::int;
@@ -25,7 +25,9 @@ pub(super) struct Entry<'a> {
     pub(super) sql: String,
     pub(super) columns: Vec<Column<'a>>,
     /// How many events it adds to the log.
-    pub(super) events: u64,
+    events: u64,
+    /// Whether there is only one commit.
+    alone: bool,
 }
 
 /// Locks the row, and goes on only if the terms hold. The time that is compared with ours is that at which the statement
@@ -138,25 +140,26 @@ impl<'a> Entry<'a> {
             notices.extend((next..).zip(&commit.notices));
             events.extend((next..).zip(&commit.events));
         }
-        let mut entry = Self { sql: String::with_capacity(4096), columns: Vec::with_capacity(64), events: 0 };
-        entry.events = u64::try_from(events.len()).unwrap_or(u64::MAX);
+        let mut entry = Self {
+            sql: String::with_capacity(6000),
+            columns: Vec::with_capacity(80),
+            events: u64::try_from(events.len()).unwrap_or(u64::MAX),
+            alone: group.len() == 1,
+        };
         entry.head(group, terms, counts.values().sum())?;
         let moves = entry.actions(group, terms)?;
         let used: Vec<_> = group.iter().filter_map(|commit| commit.idempotency.as_ref()).collect();
-        entry.part_of(&used, KEYS, |used| columns::idempotency_keys(used).into());
-        entry.part_of(&events, EVENTS, |events| columns::events(events).into());
-        entry.part_of(&notices, NOTICES, |notices| columns::notices(notices).into());
+        entry.part_of(&used, KEYS, |rows, used| columns::idempotency_keys(rows, used).into());
+        entry.part_of(&events, EVENTS, |rows, events| columns::events(rows, events).into());
+        entry.part_of(&notices, NOTICES, |rows, notices| columns::notices(rows, notices).into());
         let settled: Vec<i64> =
             group.iter().flat_map(|commit| commit.settled_notices.iter().copied()).collect();
-        entry.part_of(&settled, SETTLED, |settled| vec![column(settled, |id| *id)]);
+        entry.part_of(&settled, SETTLED, |_, settled| vec![column(settled, |id| *id)]);
         let changes = |(agent, change): &(&str, i64)| *change != 0 || terms.most_of.contains_key(agent);
-        let changed: Vec<(&str, i64)> = counts.into_iter().filter(changes).collect();
-        let (down, up): (Vec<_>, Vec<_>) = changed.into_iter().partition(|(_, change)| *change < 0);
-        for (counts, part) in [(&up, COUNTED), (&down, COUNTED_DOWN)] {
-            entry.part_of(counts, part, |counts| {
-                vec![column(counts, |(agent, _)| *agent), column(counts, |(_, change)| *change)]
-            });
-        }
+        let changed = counts.into_iter().filter(changes);
+        let (down, up): (Vec<_>, Vec<_>) = changed.partition(|(_, change)| *change < 0);
+        entry.part_of(&up, COUNTED, |rows, up| columns::numbers(rows, up).into());
+        entry.part_of(&down, COUNTED_DOWN, |rows, down| columns::numbers(rows, down).into());
         entry.answer(moves, &up, terms, notifies)?;
         Ok(entry)
     }
@@ -177,11 +180,17 @@ impl<'a> Entry<'a> {
         }
     }
 
-    /// The same, if there is anything to write.
-    fn part_of<T>(&mut self, rows: &[T], sql: &str, columns: impl FnOnce(&[T]) -> Vec<Column<'a>>) {
-        if !rows.is_empty() {
-            self.part(sql, columns(rows));
+    /// The same for rows, if there are any.
+    fn part_of<T>(&mut self, items: &[T], sql: &str, columns: impl FnOnce(Rows, &[T]) -> Vec<Column<'a>>) {
+        if !items.is_empty() {
+            let rows = self.rows(items);
+            self.part(&handed_over(rows, sql), columns(rows, items));
         }
+    }
+
+    /// Only a single commit is handed over by its values: with groups there would be too many statements to plan.
+    fn rows<T>(&self, items: &[T]) -> Rows {
+        if self.alone && items.len() == 1 { Rows::One } else { Rows::Many }
     }
 
     fn head(&mut self, group: &[&EncodedCommit], terms: &Terms<'_>, change: i64) -> Result<(), StoreError> {
@@ -198,7 +207,7 @@ impl<'a> Entry<'a> {
             Box::new(terms.epoch.map(int).transpose()?),
             Box::new(terms.people_epoch.map(int).transpose()?),
             Box::new(most),
-            Box::new(terms.here.map(banksman_core::Timestamp::as_micros)),
+            Box::new(terms.here.map(Timestamp::as_micros)),
             Box::new(clock::APART_MICROS),
             Box::new(events),
         ];
@@ -209,28 +218,30 @@ impl<'a> Entry<'a> {
     /// Moves, openings and what would run. Says how many actions are to move.
     fn actions(&mut self, group: &[&'a EncodedCommit], terms: &Terms<'_>) -> Result<i64, StoreError> {
         let moved: Vec<&CaseRow> = group.iter().flat_map(|commit| &commit.advanced).collect();
-        if !moved.is_empty() {
-            let mut columns = columns::standings(&moved)?;
-            // Without terms it was looked at already, and judged by the same clock.
-            let before = |row: &&CaseRow| row.before.filter(|_| terms.here.is_some());
-            columns.push(column(&moved, |row| before(row).map(banksman_core::Timestamp::as_micros)));
-            self.part(MOVED, columns);
-        }
         let opened: Vec<&CaseRow> = group.iter().flat_map(|commit| &commit.opened).collect();
+        if !moved.is_empty() {
+            let rows = self.rows(&moved);
+            let mut columns = columns::standings(rows, &moved)?;
+            // Without terms it was looked at already, and judged by the same clock.
+            let end = |row: &&CaseRow| row.before.filter(|_| terms.here.is_some()).map(Timestamp::as_micros);
+            columns.push(columns::ends(rows, &moved.iter().map(end).collect::<Vec<_>>()));
+            self.part(&handed_over(rows, MOVED), columns);
+        }
         if !opened.is_empty() {
-            let mut columns = columns::standings(&opened)?;
-            columns.extend(columns::origins(&opened));
-            self.part(OPENED, columns);
+            let rows = self.rows(&opened);
+            let mut columns = columns::standings(rows, &opened)?;
+            columns.extend(columns::origins(rows, &opened));
+            self.part(&handed_over(rows, OPENED), columns);
             self.sql.push_str(if moved.is_empty() { "" } else { AFTER_MOVED });
             self.sql.push(')');
         }
         let submitted =
             moved.iter().chain(&opened).filter_map(|row| Some((*row, row.submission.as_deref()?)));
         let submitted: Vec<(&CaseRow, &str)> = submitted.collect();
-        self.part_of(&submitted, SUBMITTED, |rows| columns::submissions(rows).into());
+        self.part_of(&submitted, SUBMITTED, |rows, submitted| columns::submissions(rows, submitted).into());
         let given_back: Vec<&&CaseRow> = moved.iter().filter(|row| gives_back(row)).collect();
-        self.part_of(&given_back, GIVEN_BACK, |rows| {
-            vec![column(rows, |row| row.case.id.to_bytes().to_vec())]
+        self.part_of(&given_back, GIVEN_BACK, |_, cases| {
+            vec![column(cases, |row| row.case.id.to_bytes().to_vec())]
         });
         Ok(i64::try_from(moved.len()).unwrap_or(i64::MAX))
     }
@@ -246,21 +257,25 @@ impl<'a> Entry<'a> {
         if moves > 0 {
             self.part(ALL_MOVED, [Box::new(moves) as Column<'a>, Box::new(moves)]);
         }
-        let most_of = |(agent, _): &(&'a str, i64)| Some((*agent, int(*terms.most_of.get(agent)?)));
-        let limits: Vec<(&'a str, i64)> = more
-            .iter()
-            .filter_map(most_of)
-            .map(|(agent, most)| Ok((agent, most?)))
-            .collect::<Result<_, StoreError>>()?;
-        self.part_of(&limits, ALL_WITHIN, |limits| {
-            vec![column(limits, |(agent, _)| *agent), column(limits, |(_, most)| *most)]
-        });
+        let limits = more.iter().filter_map(|(agent, _)| Some((*agent, int(*terms.most_of.get(agent)?))));
+        let limits: Vec<(&'a str, i64)> =
+            limits.map(|(agent, most)| Ok((agent, most?))).collect::<Result<_, StoreError>>()?;
+        self.part_of(&limits, ALL_WITHIN, |rows, limits| columns::numbers(rows, limits).into());
         if notifies && self.events > 0 {
             let _ = write!(self.sql, ", pg_notify('{CHANNEL}', '')");
         }
         self.sql.push_str(" FROM locked");
         Ok(())
     }
+}
+
+/// A part of the statement, for rows that are handed over like that: one row needs no arrays.
+fn handed_over(rows: Rows, sql: &str) -> Cow<'_, str> {
+    let Some((before, arrays)) = sql.split_once("unnest(").filter(|_| rows == Rows::One) else {
+        return sql.into();
+    };
+    let (arrays, behind) = arrays.split_once(')').unwrap_or((arrays, ""));
+    format!("{before}(VALUES ({})){behind}", arrays.replace("[]", "")).into()
 }
 
 /// The place of the first event of each commit, counted from 1.

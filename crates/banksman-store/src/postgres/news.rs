@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -39,12 +39,23 @@ const EVENTS: &str = "\
     FROM audit e LEFT JOIN actions a ON a.id = e.action
     WHERE e.seq > $1 ORDER BY e.seq LIMIT $2";
 
+/// A lock that all who listen share, for others to count them by.
+const LISTENING: i64 = 0x0062_616e_6b73_6d61;
+
+const LISTENERS: &str = "\
+    SELECT count(*) FROM pg_locks
+    WHERE locktype = 'advisory' AND objsubid = 1 AND classid::bigint = $1::bigint >> 32
+          AND objid::bigint = $1::bigint & 4294967295 AND granted
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+
 /// The numbers of the events that this node itself committed, and whoever follows already knows of.
 #[derive(Default)]
 pub(super) struct Own {
     ranges: Mutex<VecDeque<RangeInclusive<u64>>>,
     /// The database's process that writes for us. What it notifies of is nothing new here.
     writer: AtomicI32,
+    /// Whether no other node listened when we last looked.
+    alone: AtomicBool,
 }
 
 impl Own {
@@ -55,6 +66,11 @@ impl Own {
 
     pub(super) fn is_writer(&self, process: i32) -> bool {
         self.writer.load(Ordering::Relaxed) == process
+    }
+
+    /// Whether nobody has to be notified. Whoever begins to listen looks every second until we have noticed.
+    pub(super) fn is_alone(&self) -> bool {
+        self.alone.load(Ordering::Relaxed)
     }
 
     fn ranges(&self) -> MutexGuard<'_, VecDeque<RangeInclusive<u64>>> {
@@ -102,7 +118,10 @@ pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Recei
     tokio::spawn(async move {
         let mut place = after;
         while !sender.is_closed() {
-            if let Err(error) = listen(&address, Arc::clone(&own), &mut place, &sender).await {
+            let listened = listen(&address, Arc::clone(&own), &mut place, &sender).await;
+            // Others may come while we do not look.
+            own.alone.store(false, Ordering::Relaxed);
+            if let Err(error) = listened {
                 tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
                 tokio::time::sleep(LOOK).await;
             }
@@ -130,6 +149,8 @@ async fn listen(
     if let Err(error) = session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
         tracing::warn!(error = told(&error), "the database knows no LISTEN; looking every second instead");
     }
+    // From here on others know of us; compatible databases may have no such lock, and then nobody is ever alone.
+    let counted = session.query("SELECT pg_advisory_lock_shared($1)", &[&LISTENING]).await.is_ok();
     loop {
         // Our own events need not be read to be passed over. One of unknown fate is not among them.
         *place = own.reach(*place);
@@ -137,6 +158,12 @@ async fn listen(
         let look = async { session.query(EVENTS, &[&after, &PAGE]).await.map_err(failed) };
         let events = within(PATIENCE, look).await?;
         if events.is_empty() {
+            if counted {
+                let look = async { session.query(LISTENERS, &[&LISTENING]).await.map_err(failed) };
+                let listeners = within(PATIENCE, look).await?;
+                let alone = listeners.first().map(|row| count(row, 0)).transpose()? == Some(1);
+                own.alone.store(alone, Ordering::Relaxed);
+            }
             tokio::select! {
                 () = heard.notified() => {}
                 () = tokio::time::sleep(LOOK) => {}

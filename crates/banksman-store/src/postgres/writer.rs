@@ -1,9 +1,9 @@
 //! The one task of a node that writes, and groups what comes in at the same time into one transaction.
 //!
 //! Nodes take turns by the lock on `head`. Most groups are one statement, which locks, writes and commits if the database
-//! finds that the group's terms hold. Others, and those whose terms do not hold, take two round trips however large they
-//! are: lock and look, then write and commit. The database itself turns `COMMIT` into a roll-back where a write did not do
-//! all that it should.
+//! finds that the group's terms hold; where other nodes write too, the lock comes first. Other groups, and those whose
+//! terms do not hold, take two round trips however large they are: lock and look, then write and commit. The database
+//! itself turns `COMMIT` into a roll-back where a write did not do all that it should.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -100,7 +100,7 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Ar
     let mut last = Last::default();
     while gather(&mut group, &mut inbox, &last).await {
         let begin = Instant::now();
-        if desk.others_write && Terms::of(&commits(&group)).is_none() {
+        if desk.others_write {
             // While we wait for our turn more comes in, and all of it can go at once when it is our turn.
             desk.take_turn().await;
             fill(&mut group, &mut inbox);
@@ -160,10 +160,6 @@ fn fill(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>) {
     }
 }
 
-fn commits(group: &[Job]) -> Vec<&EncodedCommit> {
-    group.iter().map(|job| &job.commit).collect()
-}
-
 enum Outcome {
     Answered(Answer),
     PutOff,
@@ -183,7 +179,7 @@ enum GroupError {
 impl Desk {
     /// Commits a group; answers as many outcomes as there are jobs.
     async fn commit(&mut self, group: &[Job]) -> Vec<Outcome> {
-        let commits = commits(group);
+        let commits: Vec<&EncodedCommit> = group.iter().map(|job| &job.commit).collect();
         match self.transact(&commits).await {
             Ok(outcomes) => outcomes,
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
@@ -336,11 +332,11 @@ async fn transact(
     clock: &NodeClock,
     turn: Option<Head>,
 ) -> Result<Done, GroupError> {
-    if turn.is_none()
-        && let Some(terms) = Terms::of(commits)
-    {
+    let mut turn = turn;
+    let notifies = pens.notifies && !own.is_alone();
+    if let Some(terms) = Terms::of(commits) {
         let terms = Terms { here: Some(clock()), ..terms };
-        match writes::write_on_terms(session, pens, commits, &terms).await {
+        match writes::write_on_terms(session, commits, &terms, turn.take().is_some(), notifies).await {
             Taken::Whole { before } => return Ok(Done::whole(commits, own, before)),
             Taken::Not => {}
             Taken::Barred(error) => return Err(GroupError::Barred(error)),
@@ -362,7 +358,7 @@ async fn transact(
     if accepted.is_empty() {
         session.client.batch_execute("ROLLBACK").await.map_err(|error| GroupError::Lost(failed(error)))?;
     } else {
-        match writes::write(session, pens, &accepted).await {
+        match writes::write(session, pens, &accepted, notifies).await {
             Ok(()) => {}
             Err(WriteError::Open(error)) => {
                 return Err(roll_back(session, error, GroupError::Refused).await);

@@ -26,7 +26,7 @@ pub(super) struct Pens {
     batches: Statement,
     post: PostPens,
     /// Whether the database can tell other nodes. Compatible ones may know no `NOTIFY`; nodes look from time to time anyway.
-    notifies: bool,
+    pub(super) notifies: bool,
 }
 
 impl Pens {
@@ -83,23 +83,43 @@ pub(super) enum Taken {
     Lost(StoreError),
 }
 
-/// Writes a group by one statement, which is a transaction of its own.
+/// Writes a group by one statement: a transaction of its own, or the end of the one that already has the lock.
 pub(super) async fn write_on_terms(
     session: &Session,
-    pens: &Pens,
     group: &[&EncodedCommit],
     terms: &Terms<'_>,
+    has_lock: bool,
+    notifies: bool,
 ) -> Taken {
-    let Ok(entry) = Entry::of(group, terms, pens.notifies) else { return Taken::Not };
+    let entry = match Entry::of(group, terms, notifies) {
+        Ok(entry) => entry,
+        Err(_) => return give_up(session, has_lock, Taken::Not).await,
+    };
     let statement = match session.prepare(&entry.sql).await {
         Ok(statement) => statement,
-        Err(error) => return not_taken(&error),
+        Err(error) => return give_up(session, has_lock, not_taken(&error)).await,
     };
     let line = Line { statement: &statement, columns: entry.columns };
-    match session.client.query_opt(line.statement, &line.params()).await {
-        Ok(Some(row)) => count(&row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
-        Ok(None) => Taken::Not,
-        Err(error) => not_taken(&error),
+    let params = line.params();
+    let entering = session.client.query_opt(line.statement, &params);
+    let ending = async { if has_lock { session.client.batch_execute("COMMIT").await } else { Ok(()) } };
+    // Polled in this order, and so sent in this order.
+    match join(entering, ending).await {
+        (Ok(Some(row)), Ok(())) => count(&row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
+        (Ok(None), Ok(())) => Taken::Not,
+        (Err(error), Ok(())) => not_taken(&error),
+        (_, Err(error)) => Taken::Lost(failed(error)),
+    }
+}
+
+/// Before anything was written.
+async fn give_up(session: &Session, has_lock: bool, taken: Taken) -> Taken {
+    if !has_lock {
+        return taken;
+    }
+    match session.client.batch_execute("ROLLBACK").await {
+        Ok(()) => taken,
+        Err(error) => Taken::Lost(failed(error)),
     }
 }
 
@@ -123,8 +143,9 @@ pub(super) async fn write(
     session: &Session,
     pens: &Pens,
     accepted: &[&EncodedCommit],
+    notifies: bool,
 ) -> Result<(), WriteError> {
-    let entry = Entry::of(accepted, &Terms::default(), pens.notifies).map_err(WriteError::Open)?;
+    let entry = Entry::of(accepted, &Terms::default(), notifies).map_err(WriteError::Open)?;
     let statement = session.prepare(&entry.sql).await.map_err(|error| WriteError::Open(failed(error)))?;
     // Before what else there is: an edited action gives back what it added, and then adds anew.
     let mut lines = vec![Line { statement: &statement, columns: entry.columns }];

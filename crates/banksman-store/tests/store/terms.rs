@@ -61,10 +61,9 @@ impl Scene {
 
     async fn assert_refused(&self, commit: Commit, meanwhile: &str, reason: &Conflict) {
         let before = log_is_whole(&*self.store).await;
-        match self.overtaken(commit, meanwhile).await {
-            Err(CommitError::Conflict(conflict)) => assert_eq!(conflict, *reason, "{meanwhile}"),
-            answer => panic!("{meanwhile}: {answer:?}"),
-        }
+        let answer = self.overtaken(commit, meanwhile).await;
+        let refused = matches!(&answer, Err(CommitError::Conflict(conflict)) if conflict == reason);
+        assert!(refused, "{meanwhile}: {answer:?}");
         assert_eq!(log_is_whole(&*self.store).await, before, "{meanwhile}");
     }
 }
