@@ -98,7 +98,7 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Ar
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     let mut last = Last::default();
-    while gather(&mut group, &mut inbox, &last).await {
+    while gather(&mut group, &mut inbox, &last, desk.others_write).await {
         let begin = Instant::now();
         if desk.others_write {
             // While we wait for our turn more comes in, and all of it can go at once when it is our turn.
@@ -133,16 +133,23 @@ struct Last {
 /// Fills a group with what has come in. Says whether there is anything, and ever will be.
 ///
 /// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
-/// wait for that, so it waits for half of them: by the time that these are written, the other half is here.
-async fn gather(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>, last: &Last) -> bool {
+/// wait for that, so it waits for half of all that there are, which are written while the others are served. Where other
+/// nodes write too, more of ours are here by the time that it is our turn anyway.
+async fn gather(
+    group: &mut Vec<Job>,
+    inbox: &mut mpsc::UnboundedReceiver<Job>,
+    last: &Last,
+    others_write: bool,
+) -> bool {
+    let around = last.commits + group.len() + inbox.len();
     if group.is_empty() {
         match inbox.recv().await {
             Some(first) => group.push(first),
             None => return false,
         }
     }
-    let enough = last.commits / 2;
-    let until = tokio::time::Instant::now() + (last.took / 4).min(LINGER);
+    let enough = if others_write { around * 3 / 4 } else { around / 2 };
+    let until = tokio::time::Instant::now() + (last.took / 2).min(LINGER);
     while group.len() + inbox.len() < enough
         && let Ok(Some(more)) = tokio::time::timeout_at(until, inbox.recv()).await
     {

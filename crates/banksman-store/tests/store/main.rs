@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "without a place for its database a test stops")]
 
+mod alone;
 mod chaos;
 mod million;
 mod nodes;
