@@ -134,7 +134,7 @@ struct Last {
 ///
 /// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
 /// wait for that, so it waits for half of all that there are, which are written while the others are served. Where other
-/// nodes write too, more of ours are here by the time that it is our turn anyway.
+/// nodes write too, theirs are written meanwhile, and a turn is worth waiting for more of ours.
 async fn gather(
     group: &mut Vec<Job>,
     inbox: &mut mpsc::UnboundedReceiver<Job>,

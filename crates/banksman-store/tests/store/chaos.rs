@@ -161,8 +161,7 @@ async fn a_slow_line_costs_time_and_nothing_else() {
     for answer in rush.join_all().await {
         answer.expect("a proposal");
     }
-    // Three round trips for each group, not for each commit: a hundred of those would take half a
-    // minute.
+    // A round trip or two for each group, not for each commit: a hundred of those would take ten seconds.
     assert!(begin.elapsed() < Duration::from_secs(8), "{:?}", begin.elapsed());
     assert_eq!(log_is_whole(&*scene.beside).await, 100);
 }

@@ -51,7 +51,7 @@ async fn what_was_in_time_when_it_asked_is_late_if_its_turn_comes_late() {
     let transition = proposed(1);
     let case = transition.case.clone();
     store.commit(opening(transition)).await.expect("a proposal");
-    // Both ways to the lock: at once with the look, and before it, as a node does that knows of others.
+    // Both ways to the lock: within the statement that writes, and before it, as a node does that knows of others.
     for (number, others_write) in [(2, false), (3, true)] {
         if others_write {
             other.commit(opening(proposed(10))).await.expect("a proposal");
