@@ -8,6 +8,9 @@ use banksman_core::{ActionId, Case, Risk, Status, Timestamp};
 
 use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, Post, StoreError};
 
+/// How long the JSON of a row mostly is at the most.
+const USUAL_BYTES: usize = 1000;
+
 /// A commit, ready to be bound to statements.
 pub(crate) struct EncodedCommit {
     pub(crate) control_epoch: Option<u64>,
@@ -143,7 +146,10 @@ impl EventRow {
 }
 
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
+    // Most fit; growing there from nothing would copy each of them several times.
+    let mut text = Vec::with_capacity(USUAL_BYTES);
+    serde_json::to_writer(&mut text, value).map_err(|error| StoreError::Failed(error.to_string()))?;
+    String::from_utf8(text).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 /// A risk as a number that sorts as it does.

@@ -9,6 +9,7 @@ use banksman_core::{Status, Timestamp};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use super::control::change_control;
+use super::pen::Pen;
 use super::rows::{action_id, digest};
 use super::{meters, post};
 use crate::Conflict;
@@ -48,18 +49,13 @@ impl Totals {
             totals.all_pending += count;
             totals.pending.insert(agent, count);
         }
-        totals.refresh(connection)?;
         Ok(totals)
     }
 
     /// Reads what another process may have written: the command line issues tokens beside the server.
-    pub(super) fn refresh(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        (self.epoch, self.people_epoch) = connection
-            .prepare_cached("SELECT epoch, people_epoch FROM control")?
-            .query_row([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        self.last_seq = connection
-            .prepare_cached("SELECT coalesce(max(seq), 0) FROM audit")?
-            .query_row([], |row| row.get(0))?;
+    pub(super) fn refresh(&mut self, pen: &mut Pen<'_>) -> rusqlite::Result<()> {
+        (self.epoch, self.people_epoch, self.last_seq) =
+            pen.where_we_are.query_row([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
         Ok(())
     }
 
@@ -126,19 +122,20 @@ impl From<rusqlite::Error> for ApplyError {
 
 /// Applies one commit within the running transaction.
 pub(super) fn apply(
-    connection: &Connection,
+    pen: &mut Pen<'_>,
     totals: &mut Totals,
     commit: &EncodedCommit,
 ) -> Result<(), ApplyError> {
+    let connection = pen.connection;
     check_guards(connection, totals, commit)?;
     for row in &commit.opened {
-        insert_case(connection, row, commit.opened.len() == 1 && commit.idempotency.is_none())?;
+        insert_case(pen, row, commit.opened.len() == 1 && commit.idempotency.is_none())?;
         if row.case.status() == Status::Pending {
             totals.begin_pending(&row.case.agent);
         }
     }
     for row in &commit.advanced {
-        update_case(connection, totals, row)?;
+        update_case(pen, totals, row)?;
     }
     for charge in &commit.charges {
         meters::charge(connection, charge)?;
@@ -174,22 +171,20 @@ pub(super) fn apply(
     let first_event = totals.last_seq + 1;
     for row in &commit.events {
         totals.last_seq += 1;
-        insert_event(connection, totals.last_seq, row)?;
+        insert_event(pen, totals.last_seq, row)?;
     }
     // A notice has the place of an event of its commit, and so one that is never used again: otherwise whoever settles
     // late would take away a notice that nobody has been told of.
     for (place, notice) in (first_event..=totals.last_seq).zip(&commit.notices) {
-        connection
-            .prepare_cached("INSERT INTO outbox (id, action, notice, at) VALUES (?1, ?2, ?3, ?4)")?
-            .execute(params![
-                place,
-                notice.action.to_bytes(),
-                notice.notice.as_str(),
-                notice.at.as_micros()
-            ])?;
+        pen.insert_notice.execute(params![
+            place,
+            notice.action.to_bytes(),
+            notice.notice.as_str(),
+            notice.at.as_micros()
+        ])?;
     }
     for id in &commit.settled_notices {
-        connection.prepare_cached("DELETE FROM outbox WHERE id = ?1")?.execute([id])?;
+        pen.settle_notice.execute([id])?;
     }
     if let Some(written) = &commit.post {
         post::write(connection, written)?;
@@ -311,99 +306,79 @@ pub(super) fn joinable(
         .optional()
 }
 
-fn insert_case(connection: &Connection, row: &CaseRow, is_own_guard: bool) -> Result<(), ApplyError> {
+fn insert_case(pen: &mut Pen<'_>, row: &CaseRow, is_own_guard: bool) -> Result<(), ApplyError> {
     let case = &row.case;
     let submission = &case.submission;
-    let inserted = connection
-        .prepare_cached(
-            "INSERT INTO actions (id, agent, owner, tool, tier, status, digest, version, revision, batch, created_at,
-                                  wake_at, joinable, claimed_at, reviews, state, priority, risk, deadline)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)
-             ON CONFLICT (agent, digest) WHERE joinable = 1 DO NOTHING",
-        )?
-        .execute(params![
-            case.id.to_bytes(),
-            case.agent,
-            case.owner,
-            submission.action.tool,
-            submission.verdict.tier.as_str(),
-            case.status().as_str(),
-            submission.digest.as_bytes(),
-            case.version,
-            case.revision,
-            case.batch.map(banksman_core::BatchId::to_bytes),
-            case.created_at.as_micros(),
-            row.wake_at(),
-            case.state.is_joinable(),
-            row.claimed_at(),
-            row.reviews,
-            row.state,
-            case.priority(),
-            row.risk(),
-            row.deadline(),
-        ])?;
+    let inserted = pen.insert_action.execute(params![
+        case.id.to_bytes(),
+        case.agent,
+        case.owner,
+        submission.action.tool,
+        submission.verdict.tier.as_str(),
+        case.status().as_str(),
+        submission.digest.as_bytes(),
+        case.version,
+        case.revision,
+        case.batch.map(banksman_core::BatchId::to_bytes),
+        case.created_at.as_micros(),
+        row.wake_at(),
+        case.state.is_joinable(),
+        row.claimed_at(),
+        row.reviews,
+        row.state,
+        case.priority(),
+        row.risk(),
+        row.deadline(),
+    ])?;
     if inserted == 0 {
-        return match joinable_with(connection, row)? {
+        return match joinable_with(pen.connection, row)? {
             Some(id) if is_own_guard => Err(ApplyError::Conflict(Conflict::Joinable(id))),
             // Two items of one commit that join each other: the engine refuses that before it comes here.
             Some(_) | None => Err(ApplyError::Sqlite(rusqlite::Error::StatementChangedRows(0))),
         };
     }
-    insert_submission(connection, row)?;
+    insert_submission(pen, row)?;
     Ok(())
 }
 
-fn insert_submission(connection: &Connection, row: &CaseRow) -> rusqlite::Result<()> {
+fn insert_submission(pen: &mut Pen<'_>, row: &CaseRow) -> rusqlite::Result<()> {
     if let Some(body) = &row.submission {
-        connection
-            .prepare_cached("INSERT INTO submissions (action, version, body) VALUES (?1, ?2, ?3)")?
-            .execute(params![row.case.id.to_bytes(), row.case.version, body])?;
+        pen.insert_submission.execute(params![row.case.id.to_bytes(), row.case.version, body])?;
     }
     Ok(())
 }
 
-fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> Result<(), ApplyError> {
+fn update_case(pen: &mut Pen<'_>, totals: &mut Totals, row: &CaseRow) -> Result<(), ApplyError> {
     let case = &row.case;
     let submission = &case.submission;
-    // The guarded write: only the revision that the transition was computed from may be replaced.
-    //
-    // A claim, once taken, is never changed nor given back, whatever the code above believes. A trigger could say so
-    // too, but SQLite then updates through a temporary table, which costs more than all the rest of a commit.
-    let updated = connection
-        .prepare_cached(
-            "UPDATE actions SET tier = ?3, status = ?4, digest = ?5, version = ?6, revision = ?7, wake_at = ?8,
-                                joinable = ?9, claimed_at = ?10, reviews = ?11, state = ?12,
-                                priority = ?13, risk = ?14, deadline = coalesce(?15, deadline)
-             WHERE id = ?1 AND revision = ?2 AND (claimed_at IS NULL OR claimed_at = ?10)",
-        )?
-        .execute(params![
-            case.id.to_bytes(),
-            case.revision - 1,
-            submission.verdict.tier.as_str(),
-            case.status().as_str(),
-            submission.digest.as_bytes(),
-            case.version,
-            case.revision,
-            row.wake_at(),
-            case.state.is_joinable(),
-            row.claimed_at(),
-            row.reviews,
-            row.state,
-            case.priority(),
-            row.risk(),
-            row.deadline(),
-        ])?;
+    let updated = pen.move_action.execute(params![
+        case.id.to_bytes(),
+        case.revision - 1,
+        submission.verdict.tier.as_str(),
+        case.status().as_str(),
+        submission.digest.as_bytes(),
+        case.version,
+        case.revision,
+        row.wake_at(),
+        case.state.is_joinable(),
+        row.claimed_at(),
+        row.reviews,
+        row.state,
+        case.priority(),
+        row.risk(),
+        row.deadline(),
+    ])?;
     if updated != 1 {
-        return Err(match stored_revision(connection, case.id)? {
+        return Err(match stored_revision(pen.connection, case.id)? {
             Some(revision) if revision == case.revision - 1 => {
                 ApplyError::Sqlite(rusqlite::Error::StatementChangedRows(updated))
             }
             Some(_) | None => ApplyError::Conflict(Conflict::CaseMoved(case.id)),
         });
     }
-    insert_submission(connection, row)?;
+    insert_submission(pen, row)?;
     if row.submission.is_some() || case.status().never_ran() {
-        meters::give_back(connection, case.id)?;
+        meters::give_back(pen.connection, case.id)?;
     }
     match (row.was_pending, case.status() == Status::Pending) {
         (true, false) => totals.end_pending(&case.agent),
@@ -413,28 +388,22 @@ fn update_case(connection: &Connection, totals: &mut Totals, row: &CaseRow) -> R
     Ok(())
 }
 
-fn insert_event(connection: &Connection, seq: u64, row: &EventRow) -> rusqlite::Result<()> {
+fn insert_event(pen: &mut Pen<'_>, seq: u64, row: &EventRow) -> rusqlite::Result<()> {
     let event = &row.event;
     let action = event.action.as_ref();
-    connection
-        .prepare_cached(
-            "INSERT INTO audit (seq, at, type, actor, action, agent, tool, risk, decision, resolution, body,
-                                observed)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
-        )?
-        .execute(params![
-            seq,
-            event.at.as_micros(),
-            event.fact.type_name(),
-            event.actor.name(),
-            action.map(|about| about.id.to_bytes()),
-            action.map(|about| about.agent.as_str()),
-            action.map(|about| about.tool.as_str()),
-            action.map(|about| about.risk.as_str()),
-            event.fact.decision().map(banksman_core::Decision::as_str),
-            event.is_resolution(),
-            row.body,
-            event.is_observation(),
-        ])?;
+    pen.insert_event.execute(params![
+        seq,
+        event.at.as_micros(),
+        event.fact.type_name(),
+        event.actor.name(),
+        action.map(|about| about.id.to_bytes()),
+        action.map(|about| about.agent.as_str()),
+        action.map(|about| about.tool.as_str()),
+        action.map(|about| about.risk.as_str()),
+        event.fact.decision().map(banksman_core::Decision::as_str),
+        event.is_resolution(),
+        row.body,
+        event.is_observation(),
+    ])?;
     Ok(())
 }

@@ -6,6 +6,7 @@ mod control;
 mod examine;
 mod lists;
 mod meters;
+mod pen;
 mod post;
 mod read;
 mod rows;

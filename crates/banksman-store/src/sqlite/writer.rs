@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::apply::{ApplyError, Totals, apply};
 use super::checkpoint::Checkpoints;
+use super::pen::Pen;
 use super::schema;
 use crate::encode::EncodedCommit;
 use crate::health::Health;
@@ -96,12 +97,17 @@ fn run(
     health: &Health,
     pending: &AtomicU64,
 ) {
+    let mut pen = match Pen::prepare(connection) {
+        Ok(pen) => pen,
+        // Whoever has asked or asks finds the store closed.
+        Err(error) => return tracing::error!(%error, "the database cannot be written to"),
+    };
     let mut group = Vec::with_capacity(GROUP);
     while let Ok(first) = inbox.recv() {
         group.push(first);
         group.extend(inbox.try_iter().take(GROUP - 1));
         totals.now = clock();
-        let answers = match commit_group(connection, &mut totals, &group) {
+        let answers = match commit_group(&mut pen, &mut totals, &group) {
             Ok(answers) => answers,
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
             Err(error) if group.len() > 1 => {
@@ -109,7 +115,7 @@ fn run(
                 group
                     .iter()
                     .map(|job| {
-                        let alone = commit_group(connection, &mut totals, std::slice::from_ref(job));
+                        let alone = commit_group(&mut pen, &mut totals, std::slice::from_ref(job));
                         alone.map_or_else(
                             |error| Err(failed(error).into()),
                             |mut answers| answers.pop().unwrap_or(Err(StoreError::Closed.into())),
@@ -132,49 +138,41 @@ fn run(
         }
         checkpoints.turn(connection);
     }
-    drop(checkpoints);
+    drop((checkpoints, pen));
     // A clean end leaves everything in the main file; if this fails, the log is read at the next start.
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
 /// Commits a group in one transaction. `Err` means that none of them happened.
-fn commit_group(
-    connection: &Connection,
-    totals: &mut Totals,
-    group: &[Job],
-) -> rusqlite::Result<Vec<Answer>> {
+fn commit_group(pen: &mut Pen<'_>, totals: &mut Totals, group: &[Job]) -> rusqlite::Result<Vec<Answer>> {
     totals.checkpoint();
-    match try_commit_group(connection, totals, group) {
+    match try_commit_group(pen, totals, group) {
         Ok(answers) => Ok(answers),
         Err(error) => {
             // After some errors SQLite has rolled back by itself; then this one fails and that is fine.
-            let _ = connection.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.execute([]));
+            let _ = pen.connection.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.execute([]));
             totals.restore();
             Err(error)
         }
     }
 }
 
-fn try_commit_group(
-    connection: &Connection,
-    totals: &mut Totals,
-    group: &[Job],
-) -> rusqlite::Result<Vec<Answer>> {
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    totals.refresh(connection)?;
+fn try_commit_group(pen: &mut Pen<'_>, totals: &mut Totals, group: &[Job]) -> rusqlite::Result<Vec<Answer>> {
+    pen.begin.execute([])?;
+    totals.refresh(pen)?;
     let mut outcomes = Vec::with_capacity(group.len());
     for job in group {
         if job.commit.is_empty() {
             // The one write that dirties a page without changing it: a row that stays the same is not written.
-            connection.pragma_update(None, "user_version", schema::MIGRATIONS.len())?;
+            pen.connection.pragma_update(None, "user_version", schema::MIGRATIONS.len())?;
         }
-        match apply(connection, totals, &job.commit) {
+        match apply(pen, totals, &job.commit) {
             Ok(()) => outcomes.push(Ok(())),
             Err(ApplyError::Conflict(conflict)) => outcomes.push(Err(CommitError::Conflict(conflict))),
             Err(ApplyError::Sqlite(error)) => return Err(error),
         }
     }
-    connection.prepare_cached("COMMIT")?.execute([])?;
+    pen.commit.execute([])?;
     let committed = Committed { last_seq: totals.last_seq };
     Ok(outcomes.into_iter().map(|outcome| outcome.map(|()| committed)).collect())
 }
