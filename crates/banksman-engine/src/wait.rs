@@ -19,13 +19,13 @@ impl Engine {
     ///
     /// # Errors
     /// As [`Engine::action`].
-    pub async fn wait(
+    pub fn wait(
         &self,
         caller: &Principal,
         id: ActionId,
         patience: Duration,
-    ) -> Result<Arc<Case>, EngineError> {
-        self.wait_until(caller, id, patience, |case| case.status() != Status::Pending).await
+    ) -> impl Future<Output = Result<Arc<Case>, EngineError>> {
+        self.wait_until(caller, id, patience, |case| case.status() != Status::Pending)
     }
 
     /// The action as soon as it is `there`, or as it stands when `patience` ends.

@@ -44,6 +44,14 @@ pub struct Shared {
     outbox: OnceLock<Arc<Outbox>>,
 }
 
+impl Shared {
+    /// Ends when the server is to end.
+    pub(crate) async fn stopped(&self) {
+        // If the sender is gone, so is everyone who could want the server.
+        let _ = self.stopping.clone().wait_for(|stop| *stop).await;
+    }
+}
+
 impl std::ops::Deref for App {
     type Target = Shared;
 

@@ -6,6 +6,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
 use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
 
 use crate::App;
 use crate::problem::{Code, ProblemError};
@@ -35,7 +36,7 @@ impl Patience {
         answer: impl Future<Output = Result<Response, ProblemError>> + Send + 'static,
     ) -> Result<Response, ProblemError> {
         match self.seat {
-            Some(seat) => Ok(seat.wait(async { answer.await.into_response() }).await),
+            Some(seat) => Ok(seat.wait(answer.map(|answer| answer.into_response())).await),
             None => answer.await,
         }
     }

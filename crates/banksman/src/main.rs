@@ -36,11 +36,6 @@ mod select;
 #[cfg(test)]
 mod sample;
 
-/// Where many are served at once, a third of a call's processor time went into the system's allocator. SQLite uses this
-/// one too.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 fn main() -> ExitCode {
     // Clap itself answers --help and mistakes, with the exit codes 0 and 2.
     let cli = cli::Cli::parse_from(cli::command_line());

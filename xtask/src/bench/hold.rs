@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::json;
 
 use super::bed::{Bed, Database};
-use super::connection::{Answer, Fleet, Script};
+use super::connection::{Answer, Fleet, Script, drive};
 use super::held::{self, Held};
 use super::load::Head;
 use super::server::House;
@@ -47,6 +47,9 @@ const HELD_BY_AGENT: usize = 8_000;
 /// How many reviewers decide at a time, first and last; those who wait are divided among the two.
 const REVIEWERS: [usize; 2] = [1, 16];
 
+/// How many clients look at a time at what others will wait for.
+const READERS: usize = 16;
+
 /// How long one request may wait.
 const PATIENCE: u32 = 600;
 
@@ -58,10 +61,11 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let agents = house.agents(options.pending / HELD_BY_AGENT + 1)?;
     let idle = house.memory()?;
     let held = held::propose(&house, &agents, options.pending, 0)?;
-    let holding = house.memory()?;
     // Far apart in time, so that no cache can hold them all.
     let every = (options.pending / options.waiters.max(1)).max(1);
     let awaited: Vec<&Held> = held.iter().step_by(every).take(options.waiters).collect();
+    look(&house, &awaited, &agents)?;
+    let holding = settled(&house)?;
     let room = Room::new(awaited, &agents, &house.reviewer);
     let mut fleet = Fleet::new()?;
     let addresses = house.addresses();
@@ -119,6 +123,41 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Looks at all of them once, without waiting. What reading fills is no part of what waiting costs.
+fn look(house: &House, awaited: &[&Held], agents: &[String]) -> anyhow::Result<()> {
+    let part = awaited.len().div_ceil(READERS).max(1);
+    let scripts = awaited.chunks(part).map(|awaited| Looker { left: awaited.iter(), agents });
+    drive(&house.addresses(), scripts.collect()).map(drop)
+}
+
+/// A client that looks at one action after the other.
+struct Looker<'a> {
+    left: std::slice::Iter<'a, &'a Held>,
+    agents: &'a [String],
+}
+
+impl Script for Looker<'_> {
+    fn next(&mut self, answer: Option<&Answer<'_>>, out: &mut Vec<u8>) -> anyhow::Result<()> {
+        if let Some(Answer { status, body }) = answer {
+            anyhow::ensure!(*status == 200, "answered {status}: {body}");
+        }
+        if let Some(held) = self.left.next() {
+            ask(held, self.agents, "", out);
+        }
+        Ok(())
+    }
+}
+
+/// Asks for an action.
+fn ask(held: &Held, agents: &[String], preference: &str, out: &mut Vec<u8>) {
+    let Some(token) = agents.get(held.agent) else { return };
+    let id = &held.id;
+    let request = format!(
+        "GET /v1/actions/{id} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n{preference}\r\n"
+    );
+    out.extend_from_slice(request.as_bytes());
+}
+
 /// Servers that we start inherit the limit.
 fn allow_open_files(count: usize) -> anyhow::Result<()> {
     let wanted = u64::try_from(count)? + 1_000;
@@ -131,11 +170,12 @@ fn allow_open_files(count: usize) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The memory of all nodes once they have nothing to do any more.
+/// The memory of all nodes once they have nothing to do any more. That takes them a second or two to notice, and to give
+/// back what they do not need.
 fn settled(house: &House) -> anyhow::Result<u64> {
     let mut before = house.cpu()?;
     loop {
-        std::thread::sleep(Duration::from_millis(1500));
+        std::thread::sleep(Duration::from_millis(2500));
         let now = house.cpu()?;
         if now - before < 0.05 {
             return house.memory();
@@ -181,14 +221,9 @@ impl<'a> Room<'a> {
     }
 
     fn ask(&self, number: usize, out: &mut Vec<u8>) {
-        let Some(held) = self.awaited.get(number) else { return };
-        let Some(token) = self.agents.get(held.agent) else { return };
-        let Held { id, .. } = held;
-        let request = format!(
-            "GET /v1/actions/{id} HTTP/1.1\r\nhost: localhost\r\nauthorization: Bearer {token}\r\n\
-             prefer: wait={PATIENCE}\r\n\r\n"
-        );
-        out.extend_from_slice(request.as_bytes());
+        if let Some(held) = self.awaited.get(number) {
+            ask(held, self.agents, &format!("prefer: wait={PATIENCE}\r\n"), out);
+        }
     }
 
     /// Notes how long after it was sent something came of a decision.

@@ -63,13 +63,10 @@ async fn wait(
     id: ActionId,
     patience: Duration,
 ) -> Result<std::sync::Arc<Case>, ProblemError> {
-    let stopped = async {
-        let mut stopping = app.stopping.clone();
-        let _ = stopping.wait_for(|stop| *stop).await;
-    };
+    // Named futures would be stored twice, once for the name; thousands wait here.
     tokio::select! {
         case = app.engine.wait(caller, id, patience) => Ok(case?),
-        () = stopped => Ok(Box::pin(app.engine.action(caller, id)).await?),
+        () = app.stopped() => Ok(Box::pin(app.engine.action(caller, id)).await?),
     }
 }
 

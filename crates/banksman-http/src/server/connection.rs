@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::poll_fn;
+use std::io;
 use std::pin::Pin;
 use std::sync::{Mutex, PoisonError};
 use std::task::Poll;
@@ -17,6 +18,7 @@ use hyper::body::{Body as _, Incoming};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioTimer;
+use tokio::io::ReadBuf;
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 use tower::Service as _;
@@ -71,13 +73,14 @@ impl House {
         let mut before = Bytes::new();
         let mut answer = None;
         loop {
-            // Buffers come with the first byte: those who are only connected cost little.
-            if before.is_empty() && !asks(&socket, &mut stopping).await {
+            // Buffers come with the first byte: those who are only connected cost little. Both on the heap, so that
+            // whoever waits does not hold room for them.
+            if before.is_empty() && !Box::pin(asks(&socket, &mut stopping)).await {
                 return;
             }
+            let conversation = Box::pin(self.converse(socket, peer, before, answer, &mut stopping));
             let waiting;
-            (waiting, socket, before) = match self.converse(socket, peer, before, answer, &mut stopping).await
-            {
+            (waiting, socket, before) = match conversation.await {
                 Left::Waiting(waiting, socket, further) => (waiting, socket, further),
                 Left::Gone => return,
             };
@@ -173,11 +176,8 @@ fn may_wait_apart(request: &Request<Incoming>) -> bool {
 
 /// Waits until the client says something, and whether it does before its time is over and the server ends.
 async fn asks(socket: &TcpStream, stopping: &mut watch::Receiver<bool>) -> bool {
-    let mut first = [0];
-    // Peeking rather than waiting until it is readable, which a socket may seem to be when it is new.
-    let says = tokio::time::timeout(HEAD_WITHIN, socket.peek(&mut first));
     tokio::select! {
-        said = says => matches!(said, Ok(Ok(1))),
+        said = tokio::time::timeout(HEAD_WITHIN, says(socket)) => matches!(said, Ok(Ok(1))),
         // If the sender is gone, so is everyone who could want the server.
         _ = stopping.wait_for(|stop| *stop) => false,
     }
@@ -185,8 +185,15 @@ async fn asks(socket: &TcpStream, stopping: &mut watch::Receiver<bool>) -> bool 
 
 /// Ends when the client has closed its side. What it says further stays where it is.
 async fn gone(socket: &TcpStream) {
-    match socket.peek(&mut [0]).await {
+    match says(socket).await {
         Ok(0) | Err(_) => {}
         Ok(_) => std::future::pending().await,
     }
+}
+
+/// Waits until the client has said a byte, which stays where it is, or no more will come.
+///
+/// Peeking rather than waiting until the socket is readable, which it may seem to be when it is new.
+fn says(socket: &TcpStream) -> impl Future<Output = io::Result<usize>> {
+    poll_fn(|context| socket.poll_peek(context, &mut ReadBuf::new(&mut [0])))
 }

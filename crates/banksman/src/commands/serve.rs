@@ -29,6 +29,9 @@ use crate::triage::Outside;
 /// whoever waits for people is answered at once; this is about those who stopped in the middle of asking.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How long there is next to nothing to do before memory that nobody needs is given back to the system.
+const LULL: Duration = Duration::from_secs(1);
+
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
     /// Where to listen
@@ -151,6 +154,9 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     };
     workers.push(tokio::spawn(reload::follow(Arc::clone(&engine), followed, digest)));
     workers.extend(gateway.as_ref().map(Gateway::start_workers));
+    workers.push(tokio::spawn(give_back_memory()));
+    // What starting took, on the thread that did it.
+    banksman_memory::give_back();
     let mut server = tokio::spawn(banksman_http::serve(listener, app, stopping));
     let ended = tokio::select! {
         ended = &mut server => Some(ended),
@@ -170,6 +176,28 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     }
     tracing::info!("stopped");
     Ok(())
+}
+
+/// Once a rush is over, the system has back what it took. Not before: what is given back has to be asked for again.
+async fn give_back_memory() {
+    let mut worked = true;
+    let mut before = processor_time();
+    loop {
+        tokio::time::sleep(LULL).await;
+        let now = processor_time();
+        let quiet = now.saturating_sub(before) < LULL / 20;
+        if quiet && worked {
+            banksman_memory::give_back();
+        }
+        worked = !quiet;
+        before = now;
+    }
+}
+
+/// How long all threads together have been at work.
+fn processor_time() -> Duration {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::try_from(spent).unwrap_or_default()
 }
 
 /// Who vouches for people: the provider of the file that was named, or of the one in the data folder.
