@@ -16,6 +16,7 @@ use super::columns::{self, Column, Rows, column};
 use super::guards::gives_back;
 use super::news::CHANNEL;
 use super::rows::int;
+use super::telling::tell;
 use super::terms::Terms;
 use crate::StoreError;
 use crate::encode::{CaseRow, EncodedCommit};
@@ -30,15 +31,15 @@ pub(super) struct Entry<'a> {
     alone: bool,
 }
 
-/// Locks the row, and goes on only if the terms hold. The time that is compared with ours is that at which the statement
-/// arrived; the one that deadlines are compared with is that at which the lock was had.
+/// Locks the row, and goes on only if the terms hold. The time that is compared with ours is that at which the transaction
+/// arrived, before it waited for anything; the one that deadlines are compared with is that at which the lock was had.
 const HEAD: &str = "\
     WITH locked AS (
         UPDATE head SET last_seq = last_seq + ?::bigint, pending = pending + ?::bigint, epoch = epoch + ?::bigint,
                         people_epoch = people_epoch + ?::bigint
         WHERE one = 1 AND epoch = coalesce(?::bigint, epoch) AND people_epoch = coalesce(?::bigint, people_epoch)
               AND pending <= ?::bigint
-              AND abs(coalesce(?::bigint - (extract(epoch FROM statement_timestamp()) * 1000000)::bigint, 0))
+              AND abs(coalesce(?::bigint - (extract(epoch FROM transaction_timestamp()) * 1000000)::bigint, 0))
                   <= ?::bigint
         RETURNING last_seq - ?::bigint AS before, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now)";
 
@@ -125,6 +126,9 @@ const ALL_WITHIN: &str = ",
      FROM counted c JOIN unnest(?::text[], ?::bigint[]) AS n (agent, most) ON n.agent COLLATE \"C\" = c.agent
      WHERE c.count > n.most)";
 
+/// What is told where others listen; nothing more where it is empty.
+const NOTIFIED: &str = ", pg_notify('CHANNEL', before || ' ' || ?::text)";
+
 impl<'a> Entry<'a> {
     /// What enters a group, on terms or, after looking, without; `notifies` tells other nodes.
     pub(super) fn of(
@@ -160,7 +164,7 @@ impl<'a> Entry<'a> {
         let (down, up): (Vec<_>, Vec<_>) = changed.partition(|(_, change)| *change < 0);
         entry.part_of(&up, COUNTED, |rows, up| columns::numbers(rows, up).into());
         entry.part_of(&down, COUNTED_DOWN, |rows, down| columns::numbers(rows, down).into());
-        entry.answer(moves, &up, terms, notifies)?;
+        entry.answer(group, moves, &up, terms, notifies)?;
         Ok(entry)
     }
 
@@ -248,6 +252,7 @@ impl<'a> Entry<'a> {
 
     fn answer(
         &mut self,
+        group: &[&EncodedCommit],
         moves: i64,
         more: &[(&'a str, i64)],
         terms: &Terms<'_>,
@@ -262,7 +267,7 @@ impl<'a> Entry<'a> {
             limits.map(|(agent, most)| Ok((agent, most?))).collect::<Result<_, StoreError>>()?;
         self.part_of(&limits, ALL_WITHIN, |rows, limits| columns::numbers(rows, limits).into());
         if notifies && self.events > 0 {
-            let _ = write!(self.sql, ", pg_notify('{CHANNEL}', '')");
+            self.part(&NOTIFIED.replace("CHANNEL", CHANNEL), [Box::new(tell(group)) as Column<'a>]);
         }
         self.sql.push_str(" FROM locked");
         Ok(())

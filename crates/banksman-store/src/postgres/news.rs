@@ -1,17 +1,17 @@
 //! Hearing of what other nodes commit: by `NOTIFY`, and by looking every second where that does not get through.
 
 use std::collections::VecDeque;
-use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banksman_core::Timestamp;
 use tokio::sync::{Notify, mpsc};
 
 use super::address::Address;
+use super::own::Own;
 use super::rows::{action_id, count, get, int};
 use super::session::{Hear, Session, failed, told, within};
+use super::telling::{Told, makes_room};
 use crate::{News, NewsOf, StoreError};
 
 /// What commits notify.
@@ -29,13 +29,12 @@ const PAGE: i64 = 1000;
 /// How many pages may wait for whoever follows; beyond that the log is read when they have caught up.
 const AHEAD: usize = 4;
 
-/// How many ranges of our own are remembered. Whatever is forgotten counts as another's, which costs a read.
-const OWN: usize = 1024;
+/// How many notifications may wait to be taken. Whatever is said beyond that is missed, and then the log is read.
+const UNTAKEN: usize = 1024;
 
-/// Events, each with the moment at which its action wakes by now, and whose it is if people need not look at it any more.
+/// Events, each with the moment at which its action wakes by now, whether it is pending, and whose it is.
 const EVENTS: &str = "\
-    SELECT e.seq, e.action, a.wake_at,
-           CASE WHEN e.type IN ('decided', 'modified', 'expired', 'cancelled') AND a.status <> 'pending' THEN a.agent END
+    SELECT e.seq, e.action, a.wake_at, e.type, coalesce(a.status = 'pending', true), a.agent
     FROM audit e LEFT JOIN actions a ON a.id = e.action
     WHERE e.seq > $1 ORDER BY e.seq LIMIT $2";
 
@@ -48,79 +47,17 @@ const LISTENERS: &str = "\
           AND objid::bigint = $1::bigint & 4294967295 AND granted
           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
-/// The numbers of the events that this node itself committed, and whoever follows already knows of.
-#[derive(Default)]
-pub(super) struct Own {
-    ranges: Mutex<VecDeque<RangeInclusive<u64>>>,
-    /// The database's process that writes for us. What it notifies of is nothing new here.
-    writer: AtomicI32,
-    /// Whether no other node listened when we last looked.
-    alone: AtomicBool,
-}
-
-impl Own {
-    /// From now on this process of the database writes for us.
-    pub(super) fn write_by(&self, process: i32) {
-        self.writer.store(process, Ordering::Relaxed);
-    }
-
-    pub(super) fn is_writer(&self, process: i32) -> bool {
-        self.writer.load(Ordering::Relaxed) == process
-    }
-
-    /// Whether nobody has to be notified. Whoever begins to listen looks every second until we have noticed.
-    pub(super) fn is_alone(&self) -> bool {
-        self.alone.load(Ordering::Relaxed)
-    }
-
-    fn ranges(&self) -> MutexGuard<'_, VecDeque<RangeInclusive<u64>>> {
-        self.ranges.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Notes what was just committed. Not before it is known to be: what was lost on the way is news to us too.
-    pub(super) fn note_behind(&self, before: u64, last: u64) {
-        if last > before {
-            self.note(before + 1..=last);
-        }
-    }
-
-    fn note(&self, events: RangeInclusive<u64>) {
-        let mut ranges = self.ranges();
-        if ranges.len() >= OWN {
-            ranges.pop_front();
-        }
-        ranges.push_back(events);
-    }
-
-    /// The last of the events behind a place that are all our own, or that place.
-    fn reach(&self, mut place: u64) -> u64 {
-        let mut ranges = self.ranges();
-        while let Some(events) = ranges.pop_front_if(|events| *events.start() <= place + 1) {
-            place = place.max(*events.end());
-        }
-        place
-    }
-
-    /// Whether an event is our own. They are asked for in ascending order, and what lies before is forgotten.
-    fn knows(&self, seq: u64) -> bool {
-        let mut ranges = self.ranges();
-        while ranges.front().is_some_and(|events| *events.end() < seq) {
-            ranges.pop_front();
-        }
-        ranges.front().is_some_and(|events| events.contains(&seq))
-    }
-}
-
 /// Follows the log behind a place in it, until nobody listens any more. Through every loss of the connection: what was
 /// missed is read afterwards.
 pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Receiver<News> {
     let (sender, receiver) = mpsc::channel(AHEAD);
     tokio::spawn(async move {
         let mut place = after;
+        let mut unanswered = Unanswered::default();
         while !sender.is_closed() {
-            let listened = listen(&address, Arc::clone(&own), &mut place, &sender).await;
+            let listened = listen(&address, &own, &mut place, &mut unanswered, &sender).await;
             // Others may come while we do not look.
-            own.alone.store(false, Ordering::Relaxed);
+            own.set_alone(false);
             if let Err(error) = listened {
                 tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
                 tokio::time::sleep(LOOK).await;
@@ -130,19 +67,42 @@ pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Recei
     receiver
 }
 
+/// What has been said since it was last taken.
+#[derive(Default)]
+struct Heard {
+    said: Mutex<Vec<(i32, String)>>,
+    more: Notify,
+}
+
+impl Heard {
+    fn hear(&self, process: i32, said: &str) {
+        let mut all = self.all();
+        if all.len() < UNTAKEN {
+            all.push((process, said.to_owned()));
+        }
+        drop(all);
+        self.more.notify_one();
+    }
+
+    fn take(&self) -> Vec<(i32, String)> {
+        std::mem::take(&mut *self.all())
+    }
+
+    fn all(&self) -> MutexGuard<'_, Vec<(i32, String)>> {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 async fn listen(
     address: &Address,
-    own: Arc<Own>,
+    own: &Own,
     place: &mut u64,
+    unanswered: &mut Unanswered,
     sender: &mpsc::Sender<News>,
 ) -> Result<(), StoreError> {
-    let heard = Arc::new(Notify::new());
-    let (wake, ours) = (Arc::clone(&heard), Arc::clone(&own));
-    let hear: Hear = Box::new(move |notifying| {
-        if !ours.is_writer(notifying) {
-            wake.notify_one();
-        }
-    });
+    let heard = Arc::<Heard>::default();
+    let ear = Arc::clone(&heard);
+    let hear: Hear = Box::new(move |process, said| ear.hear(process, said));
     let session = Session::connect_and_hear(address, Some(hear)).await?;
     session.plan_once().await;
     // Listen before looking: what is committed in between is seen by one or the other.
@@ -150,80 +110,155 @@ async fn listen(
         tracing::warn!(error = told(&error), "the database knows no LISTEN; looking every second instead");
     }
     // From here on others know of us; compatible databases may have no such lock, and then nobody is ever alone.
-    let counted = session.query("SELECT pg_advisory_lock_shared($1)", &[&LISTENING]).await.is_ok();
+    let counts = session.query("SELECT pg_advisory_lock_shared($1)", &[&LISTENING]).await.is_ok();
+    let mut counted: Option<Instant> = None;
+    let mut looks = true;
     loop {
-        // Our own events need not be read to be passed over. One of unknown fate is not among them.
-        *place = own.reach(*place);
-        let after = int(*place)?;
-        let look = async { session.query(EVENTS, &[&after, &PAGE]).await.map_err(failed) };
-        let events = within(PATIENCE, look).await?;
-        if events.is_empty() {
-            if counted {
-                let look = async { session.query(LISTENERS, &[&LISTENING]).await.map_err(failed) };
-                let listeners = within(PATIENCE, look).await?;
-                let alone = listeners.first().map(|row| count(row, 0)).transpose()? == Some(1);
-                own.alone.store(alone, Ordering::Relaxed);
-            }
-            tokio::select! {
-                () = heard.notified() => {}
-                () = tokio::time::sleep(LOOK) => {}
-                () = sender.closed() => return Ok(()),
-            }
-            continue;
+        // Not more often than that: the database holds up all who lock or let go while it counts locks.
+        if counts && counted.is_none_or(|then| then.elapsed() >= LOOK) {
+            own.set_alone(is_alone(&session).await?);
+            counted = Some(Instant::now());
         }
-        let mut news = News::default();
-        for event in &events {
-            news.last_seq = count(event, 0)?;
-            if own.knows(news.last_seq) {
-                continue;
-            }
-            news.of.push(match get::<Option<&[u8]>>(event, 1)? {
-                None => NewsOf::House,
-                Some(_) => NewsOf::Action {
-                    id: action_id(event, 1)?,
-                    wakes_at: get::<Option<i64>>(event, 2)?.map(Timestamp::from_micros),
-                    makes_room_for: get(event, 3)?,
-                },
-            });
-        }
+        let mut news = News { last_seq: *place, of: Vec::new() };
+        unanswered.settle(own, &mut news);
+        looks = if looks {
+            !look(&session, own, &mut news).await?
+        } else {
+            add(heard.take(), own, unanswered, &mut news)
+        };
         *place = news.last_seq;
-        if sender.send(news).await.is_err() {
+        if !news.of.is_empty() && sender.send(news).await.is_err() {
             return Ok(());
         }
+        if !looks {
+            // What was said since we took it is remembered.
+            tokio::select! {
+                () = heard.more.notified() => {}
+                () = tokio::time::sleep(LOOK) => looks = true,
+                () = sender.closed() => return Ok(()),
+            }
+        }
     }
+}
+
+/// What we heard that we wrote, and have no answer to yet. Without one nobody here knows of it, and then it is news.
+#[derive(Default)]
+struct Unanswered(VecDeque<(Instant, Told)>);
+
+impl Unanswered {
+    /// Forgets what has been answered, and adds to the news what should have been long ago.
+    fn settle(&mut self, own: &Own, news: &mut News) {
+        while let Some((heard, told)) = self.0.front() {
+            let answered = own.knows(told.last_seq());
+            if !answered && heard.elapsed() < LOOK {
+                return;
+            }
+            let of = self.0.pop_front().map(|(_, told)| told.of);
+            if !answered {
+                news.of.extend(of.unwrap_or_default());
+            }
+        }
+    }
+}
+
+/// Adds what was told, as far as each follows on the one before. Says whether something was missed.
+fn add(said: Vec<(i32, String)>, own: &Own, unanswered: &mut Unanswered, news: &mut News) -> bool {
+    for (process, said) in said {
+        match Told::read(&said) {
+            Some(told) if told.last_seq() <= news.last_seq => {}
+            Some(told) if told.before == news.last_seq => {
+                news.last_seq = told.last_seq();
+                if own.is_writer(process) {
+                    unanswered.0.push_back((Instant::now(), told));
+                } else {
+                    news.of.extend(told.of);
+                }
+            }
+            _ => return true,
+        }
+    }
+    false
+}
+
+/// Adds what the log holds. Says whether that is all.
+async fn look(session: &Session, own: &Own, news: &mut News) -> Result<bool, StoreError> {
+    // Our own events need not be read to be passed over. One of unknown fate is not among them.
+    news.last_seq = own.reach(news.last_seq);
+    let after = int(news.last_seq)?;
+    let look = async { session.query(EVENTS, &[&after, &PAGE]).await.map_err(failed) };
+    let events = within(PATIENCE, look).await?;
+    for event in &events {
+        news.last_seq = count(event, 0)?;
+        if own.knows(news.last_seq) {
+            continue;
+        }
+        news.of.push(match get::<Option<&[u8]>>(event, 1)? {
+            None => NewsOf::House,
+            Some(_) => NewsOf::Action {
+                id: action_id(event, 1)?,
+                wakes_at: get::<Option<i64>>(event, 2)?.map(Timestamp::from_micros),
+                makes_room_for: if makes_room(get(event, 3)?, get(event, 4)?) {
+                    get(event, 5)?
+                } else {
+                    None
+                },
+            },
+        });
+    }
+    Ok(i64::try_from(events.len()).is_ok_and(|read| read < PAGE))
+}
+
+/// Whether nobody else listens.
+async fn is_alone(session: &Session) -> Result<bool, StoreError> {
+    let look = async { session.query(LISTENERS, &[&LISTENING]).await.map_err(failed) };
+    let listeners = within(PATIENCE, look).await?;
+    Ok(listeners.first().map(|row| count(row, 0)).transpose()? == Some(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn our_own_events_are_known_once_and_others_never() {
-        let own = Own::default();
-        own.note(3..=5);
-        own.note(9..=9);
-        let known: Vec<u64> = (1..=12).filter(|seq| own.knows(*seq)).collect();
-        assert_eq!(known, [3, 4, 5, 9]);
-        assert!(own.ranges().is_empty());
+    const US: i32 = 7;
+    const OTHER: i32 = 8;
+
+    fn said(process: i32, before: u64) -> (i32, String) {
+        (process, format!("{before} [null]"))
+    }
+
+    fn news(last_seq: u64) -> News {
+        News { last_seq, of: Vec::new() }
     }
 
     #[test]
-    fn our_own_events_are_passed_over_up_to_the_first_of_another() {
+    fn what_follows_is_taken_and_what_does_not_is_looked_for() {
         let own = Own::default();
-        [1..=3, 4..=4, 7..=9].into_iter().for_each(|events| own.note(events));
-        assert_eq!(own.reach(0), 4);
-        assert_eq!(own.reach(4), 4);
-        assert_eq!(own.reach(5), 5);
-        assert_eq!(own.reach(6), 9);
-        assert_eq!(own.reach(9), 9);
-        assert!(own.ranges().is_empty());
+        let mut unanswered = Unanswered::default();
+        let mut heard = news(4);
+        // Known already; next; the one after.
+        let follow = vec![said(OTHER, 3), said(OTHER, 4), said(OTHER, 5)];
+        assert!(!add(follow, &own, &mut unanswered, &mut heard));
+        assert_eq!((heard.last_seq, heard.of.len()), (6, 2));
+        for missing in [said(OTHER, 7), (OTHER, String::new()), (OTHER, "5 [null,null]".into())] {
+            assert!(add(vec![missing], &own, &mut unanswered, &mut heard), "something was missed");
+            assert_eq!((heard.last_seq, heard.of.len()), (6, 2));
+        }
     }
 
     #[test]
-    fn what_nobody_follows_does_not_pile_up() {
+    fn what_we_wrote_is_news_only_if_nobody_answers() {
         let own = Own::default();
-        (1..=10_000).for_each(|seq| own.note(seq..=seq));
-        assert_eq!(own.ranges().len(), OWN);
-        assert!(own.knows(10_000));
+        own.write_by(US);
+        let mut unanswered = Unanswered::default();
+        let mut heard = news(0);
+        assert!(!add(vec![said(US, 0), said(US, 1), said(US, 2)], &own, &mut unanswered, &mut heard));
+        own.note_behind(0, 1);
+        own.note_behind(2, 3);
+        unanswered.settle(&own, &mut heard);
+        assert_eq!((heard.last_seq, heard.of.len()), (3, 0));
+        std::thread::sleep(LOOK);
+        unanswered.settle(&own, &mut heard);
+        assert_eq!(heard.of.len(), 1, "the second was never answered");
+        assert!(unanswered.0.is_empty());
     }
 }

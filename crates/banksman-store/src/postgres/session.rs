@@ -40,8 +40,8 @@ const PREPARED: usize = 256;
 /// What a statement is run with.
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
-/// Hears of a notification, and which process of the database sent it.
-pub(super) type Hear = Box<dyn Fn(i32) + Send + Sync>;
+/// Hears of a notification: which process of the database sent it, and what it says.
+pub(super) type Hear = Box<dyn Fn(i32, &str) + Send + Sync>;
 
 /// A connection and the statements that it has prepared.
 pub(super) struct Session {
@@ -119,7 +119,7 @@ fn attended<T: AsyncRead + AsyncWrite + Unpin + Send + 'static>(
     tokio::spawn(async move {
         while let Some(message) = poll_fn(|context| connection.poll_message(context)).await {
             match (message, &hear) {
-                (Ok(AsyncMessage::Notification(said)), Some(hear)) => hear(said.process_id()),
+                (Ok(AsyncMessage::Notification(said)), Some(hear)) => hear(said.process_id(), said.payload()),
                 (Ok(_), _) => {}
                 (Err(error), _) => {
                     tracing::warn!(error = told(&error), "a connection to the database ended");

@@ -74,7 +74,8 @@ impl<'a> Wanted<'a> {
 
 /// The statements of [`read`], prepared.
 pub(super) struct Looks {
-    lock: Statement,
+    /// Waits for the lock, within a transaction.
+    pub(super) lock: Statement,
     rows: Statement,
     meters: Statement,
     post: Statement,
@@ -121,7 +122,7 @@ pub(super) struct Seen {
 }
 
 /// What the locked row holds, and the database's time when it was locked.
-pub(super) struct Head {
+struct Head {
     now: Timestamp,
     last_seq: u64,
     epoch: u64,
@@ -144,28 +145,16 @@ impl Head {
 }
 
 /// Begins the transaction and waits for the lock, in one round trip.
-pub(super) async fn lock(session: &Session, looks: &Looks) -> Result<Head, StoreError> {
+async fn lock(session: &Session, looks: &Looks) -> Result<Head, StoreError> {
     let client = &session.client;
     // Polled in this order, and so sent in this order.
     let asked = try_join(client.batch_execute("BEGIN"), client.query(&looks.lock, &[])).await;
     Head::of(&asked.map_err(failed)?.1)
 }
 
-/// Reads what the guards look at; before that takes the lock, unless it is held already. All of it is sent at once and
-/// costs one round trip; each statement sees what was committed when it began, and that is after the lock was taken.
-pub(super) async fn read(
-    session: &Session,
-    looks: &Looks,
-    wanted: &Wanted<'_>,
-    locked: Option<Head>,
-) -> Result<Seen, StoreError> {
+/// Takes the lock, and reads what the guards look at. All of it is sent at once and costs one round trip; each statement sees what was committed when it began, and that is after the lock was taken.
+pub(super) async fn read(session: &Session, looks: &Looks, wanted: &Wanted<'_>) -> Result<Seen, StoreError> {
     let (questions, keys) = (wanted.questions.params(), wanted.params());
-    let locking = async {
-        match locked {
-            Some(head) => Ok(head),
-            None => lock(session, looks).await,
-        }
-    };
     let looking = async { session.client.query(&looks.rows, &keys).await.map_err(failed) };
     let metering = async {
         if wanted.queries.is_empty() {
@@ -180,7 +169,7 @@ pub(super) async fn read(
         session.client.query(&looks.post, &[&wanted.readers, &wanted.seen]).await.map_err(failed)
     };
     // Polled in this order, and so sent in this order.
-    let (head, rows, totals, post) = try_join4(locking, looking, metering, posting).await?;
+    let (head, rows, totals, post) = try_join4(lock(session, looks), looking, metering, posting).await?;
     let mut known = Known {
         now: head.now,
         last_seq: head.last_seq,

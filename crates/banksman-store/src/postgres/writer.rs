@@ -1,9 +1,9 @@
 //! The one task of a node that writes, and groups what comes in at the same time into one transaction.
 //!
 //! Nodes take turns by the lock on `head`. Most groups are one statement, which locks, writes and commits if the database
-//! finds that the group's terms hold; where other nodes write too, the lock comes first. Other groups, and those whose
-//! terms do not hold, take two round trips however large they are: lock and look, then write and commit. The database
-//! itself turns `COMMIT` into a roll-back where a write did not do all that it should.
+//! finds that the group's terms hold; where other nodes write too, a statement before it waits for the lock, and both are sent
+//! together with `COMMIT`. Other groups, and those whose terms do not hold, take two round trips however large they are: lock and
+//! look, then write and commit. The database itself turns `COMMIT` into a roll-back where a write did not do all that it should.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,10 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::address::Address;
 use super::clock::{self, NodeClock};
 use super::guards::{Judgement, Known};
-use super::news::Own;
+use super::own::Own;
 use super::session::{Session, failed, within};
 use super::terms::Terms;
-use super::wanted::{self, Head, Looks, Wanted};
+use super::wanted::{self, Looks, Wanted};
 use super::writes::{self, Pens, Taken, WriteError};
 use crate::encode::EncodedCommit;
 use crate::health::Health;
@@ -61,7 +61,6 @@ impl Writer {
             clock,
             last_seq: 0,
             others_write: false,
-            turn: None,
         };
         tokio::spawn(run(desk, inbox, Arc::clone(&health)));
         Self { jobs, health }
@@ -90,8 +89,6 @@ struct Desk {
     /// Where the log ended when we last wrote, and whether others had written since the time before.
     last_seq: u64,
     others_write: bool,
-    /// The lock, if it was taken before there was a group.
-    turn: Option<Head>,
 }
 
 async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Arc<Health>) {
@@ -100,11 +97,6 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Ar
     let mut last = Last::default();
     while gather(&mut group, &mut inbox, &last, desk.others_write).await {
         let begin = Instant::now();
-        if desk.others_write {
-            // While we wait for our turn more comes in, and all of it can go at once when it is our turn.
-            desk.take_turn().await;
-            fill(&mut group, &mut inbox);
-        }
         let outcomes = desk.commit(&group).await;
         last = Last { commits: group.len(), took: begin.elapsed() };
         health.note(outcomes.iter().filter_map(|outcome| match outcome {
@@ -134,7 +126,7 @@ struct Last {
 ///
 /// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
 /// wait for that, so it waits for half of all that there are, which are written while the others are served. Where other
-/// nodes write too, theirs are written meanwhile, and a turn is worth waiting for more of ours.
+/// nodes write too, theirs are written meanwhile, and a turn is worth waiting for nearly all of ours.
 async fn gather(
     group: &mut Vec<Job>,
     inbox: &mut mpsc::UnboundedReceiver<Job>,
@@ -148,7 +140,7 @@ async fn gather(
             None => return false,
         }
     }
-    let enough = if others_write { around * 3 / 4 } else { around / 2 };
+    let enough = if others_write { around - around / 20 } else { around / 2 };
     let until = tokio::time::Instant::now() + (last.took / 2).min(LINGER);
     while group.len() + inbox.len() < enough
         && let Ok(Some(more)) = tokio::time::timeout_at(until, inbox.recv()).await
@@ -232,9 +224,9 @@ impl Desk {
         let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
             return Err(GroupError::Lost(StoreError::Closed));
         };
-        let turn = self.turn.take();
         let work = async {
-            let done = transact(&session, &looks, &pens, &self.own, commits, &self.clock, turn).await;
+            let done =
+                transact(&session, &looks, &pens, &self.own, commits, &self.clock, self.others_write).await;
             Ok(done.map(|done| {
                 self.others_write = done.before != self.last_seq;
                 self.last_seq = done.after;
@@ -252,17 +244,6 @@ impl Desk {
             Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
             // What bars this session, such as being read-only, may not bar the next.
             Err(GroupError::Barred(error)) => Err(GroupError::Barred(error)),
-        }
-    }
-
-    /// Waits for the lock before it is certain what to do with it. If that fails, the group itself will hear why.
-    async fn take_turn(&mut self) {
-        if self.open().await.is_err() {
-            return;
-        }
-        let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else { return };
-        if let Ok(turn) = within(PATIENCE, wanted::lock(&session, &looks)).await {
-            (self.session, self.tools, self.turn) = (Some(session), Some((looks, pens)), Some(turn));
         }
     }
 
@@ -290,9 +271,7 @@ impl Desk {
 
     async fn try_open(&mut self) -> Result<(), StoreError> {
         if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
-            // What was begun on the old one is over.
-            (self.tools, self.turn) = (None, None);
-            self.session = None;
+            (self.tools, self.session) = (None, None);
             self.session = Some(Session::connect(&self.address).await?);
         }
         if let (Some(session), None) = (&self.session, &self.tools) {
@@ -337,20 +316,20 @@ async fn transact(
     own: &Own,
     commits: &[&EncodedCommit],
     clock: &NodeClock,
-    turn: Option<Head>,
+    others_write: bool,
 ) -> Result<Done, GroupError> {
-    let mut turn = turn;
     let notifies = pens.notifies && !own.is_alone();
     if let Some(terms) = Terms::of(commits) {
         let terms = Terms { here: Some(clock()), ..terms };
-        match writes::write_on_terms(session, commits, &terms, turn.take().is_some(), notifies).await {
+        let lock = others_write.then_some(&looks.lock);
+        match writes::write_on_terms(session, lock, commits, &terms, notifies).await {
             Taken::Whole { before } => return Ok(Done::whole(commits, own, before)),
             Taken::Not => {}
             Taken::Barred(error) => return Err(GroupError::Barred(error)),
             Taken::Lost(error) => return Err(GroupError::Lost(error)),
         }
     }
-    let (known, judgements) = match look(session, looks, commits, clock, turn).await {
+    let (known, judgements) = match look(session, looks, commits, clock).await {
         Ok(looked) => looked,
         // It asks for ids, hashes and names that were checked when they came in: no commit can make it fail for others.
         Err(error) => return Err(roll_back(session, error, GroupError::Barred).await),
@@ -391,10 +370,9 @@ async fn look(
     looks: &Looks,
     commits: &[&EncodedCommit],
     clock: &NodeClock,
-    turn: Option<Head>,
 ) -> Result<(Known, Vec<Judgement>), StoreError> {
     let wanted = Wanted::of(commits);
-    let seen = wanted::read(session, looks, &wanted, turn).await?;
+    let seen = wanted::read(session, looks, &wanted).await?;
     clock::check(clock(), seen.known.now)?;
     let mut known = seen.known;
     let judge = |(commit, readings): (&&EncodedCommit, &Vec<i64>)| known.judge(commit, readings);

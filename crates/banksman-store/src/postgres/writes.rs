@@ -4,9 +4,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use banksman_core::meter::Charge;
-use futures_util::future::{join, join_all};
-use tokio_postgres::Statement;
+use futures_util::future::{join, join_all, join4};
 use tokio_postgres::types::ToSql;
+use tokio_postgres::{Row, Statement};
 
 use super::columns::{Column, column};
 use super::control;
@@ -83,43 +83,43 @@ pub(super) enum Taken {
     Lost(StoreError),
 }
 
-/// Writes a group by one statement: a transaction of its own, or the end of the one that already has the lock.
+/// Writes a group by one statement, which is a transaction of its own.
+///
+/// With a statement to wait for the lock by, the two and `COMMIT` are sent at once. The database does less for a statement
+/// that finds the lock free than for one that waits for it half-way, and still nobody holds it while we think.
 pub(super) async fn write_on_terms(
     session: &Session,
+    lock: Option<&Statement>,
     group: &[&EncodedCommit],
     terms: &Terms<'_>,
-    has_lock: bool,
     notifies: bool,
 ) -> Taken {
-    let entry = match Entry::of(group, terms, notifies) {
-        Ok(entry) => entry,
-        Err(_) => return give_up(session, has_lock, Taken::Not).await,
-    };
+    let Ok(entry) = Entry::of(group, terms, notifies) else { return Taken::Not };
     let statement = match session.prepare(&entry.sql).await {
         Ok(statement) => statement,
-        Err(error) => return give_up(session, has_lock, not_taken(&error)).await,
+        Err(error) => return not_taken(&error),
     };
+    let client = &session.client;
     let line = Line { statement: &statement, columns: entry.columns };
     let params = line.params();
-    let entering = session.client.query_opt(line.statement, &params);
-    let ending = async { if has_lock { session.client.batch_execute("COMMIT").await } else { Ok(()) } };
-    // Polled in this order, and so sent in this order.
-    match join(entering, ending).await {
-        (Ok(Some(row)), Ok(())) => count(&row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
-        (Ok(None), Ok(())) => Taken::Not,
-        (Err(error), Ok(())) => not_taken(&error),
-        (_, Err(error)) => Taken::Lost(failed(error)),
+    let entering = client.query_opt(line.statement, &params);
+    let Some(lock) = lock else { return taken(entering.await) };
+    let (beginning, locking, ending) =
+        (client.batch_execute("BEGIN"), client.query(lock, &[]), client.batch_execute("COMMIT"));
+    // Polled in this order, and so sent in this order. After an error the database refuses what follows, and turns `COMMIT`
+    // into a roll-back.
+    match join4(beginning, locking, entering, ending).await {
+        (Ok(()), Ok(_), entered, Ok(())) => taken(entered),
+        (Ok(()), Err(error), _, Ok(())) => not_taken(&error),
+        (Err(error), ..) | (.., Err(error)) => Taken::Lost(failed(error)),
     }
 }
 
-/// Before anything was written.
-async fn give_up(session: &Session, has_lock: bool, taken: Taken) -> Taken {
-    if !has_lock {
-        return taken;
-    }
-    match session.client.batch_execute("ROLLBACK").await {
-        Ok(()) => taken,
-        Err(error) => Taken::Lost(failed(error)),
+fn taken(entered: Result<Option<Row>, tokio_postgres::Error>) -> Taken {
+    match entered {
+        Ok(Some(row)) => count(&row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
+        Ok(None) => Taken::Not,
+        Err(error) => not_taken(&error),
     }
 }
 

@@ -8,6 +8,7 @@ mod million;
 mod nodes;
 mod postgres;
 mod script;
+mod telling;
 mod terms;
 mod tls;
 mod turns;
