@@ -25,6 +25,10 @@ pub struct Cluster {
     server: Child,
 }
 
+/// For every server of ours. One that recovers from the crash of a connection first waits for all who have connected and
+/// said nothing, as happens on a silent line; usually it does so for a minute, in which nobody is served.
+const SETTINGS: [&str; 3] = ["listen_addresses=", "max_connections=400", "authentication_timeout=3s"];
+
 /// Whether the server has to survive a power cut.
 #[derive(Clone, Copy)]
 enum Durability {
@@ -216,7 +220,7 @@ fn spawn(
         }
         Durability::Durable => &["fsync=on", "synchronous_commit=on", "shared_buffers=256MB"],
     };
-    for setting in [&["listen_addresses=", "max_connections=400"], settings].concat() {
+    for setting in [&SETTINGS, settings].concat() {
         postgres.args(["-c", setting]);
     }
     postgres.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).current_dir(folder);
