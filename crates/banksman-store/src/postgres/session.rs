@@ -34,6 +34,17 @@ const ONE_PLAN: &str = "\
     SET plan_cache_mode = force_generic_plan; SET jit = off; \
     SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
 
+/// For a session that takes the lock that all nodes want: it ends, and the lock with it, if the rest of what a node was
+/// sending never comes, because its machine or the network died half-way.
+///
+/// Until then the database neither runs a statement nor is idle, and the limits above do not count. The limit that does is
+/// known to newer databases only; for others, what matters is that they notice soon that nobody is there.
+const NEVER_HALF: &str = "\
+    SELECT set_config(name, wanted, false)
+    FROM pg_settings JOIN (VALUES ('transaction_timeout', '15s'), ('tcp_keepalives_idle', '5'),
+                                  ('tcp_keepalives_interval', '2'), ('tcp_keepalives_count', '3'))
+         AS limits (name, wanted) USING (name)";
+
 /// How many statements one session keeps prepared. There are fewer different ones than this, but lists have filters.
 const PREPARED: usize = 256;
 
@@ -72,6 +83,13 @@ impl Session {
     pub(super) async fn plan_once(&self) {
         if let Err(error) = self.client.batch_execute(ONE_PLAN).await {
             tracing::debug!(error = told(&error), "statements are planned as the database likes");
+        }
+    }
+
+    /// Ends what arrives only half. Compatible databases may know none of that.
+    pub(super) async fn end_what_is_half(&self) {
+        if let Err(error) = self.client.batch_execute(NEVER_HALF).await {
+            tracing::debug!(error = told(&error), "the database keeps its own limits");
         }
     }
 

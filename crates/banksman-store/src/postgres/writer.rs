@@ -278,6 +278,7 @@ impl Desk {
             let preparing = async {
                 self.own.write_by(session.process().await);
                 session.plan_once().await;
+                session.end_what_is_half().await;
                 Ok((Looks::prepare(session).await?, Pens::prepare(session).await?))
             };
             self.tools = Some(within(PATIENCE, preparing).await?);
