@@ -33,6 +33,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-risk", &["banksman-core"]),
     ("banksman-policy", &["banksman-core", "banksman-risk"]),
     ("banksman-memory", &[]),
+    ("banksman-secrets", &[]),
     ("banksman-wal", &[]),
     ("banksman-store", &["banksman-core", "banksman-wal"]),
     ("banksman-outward", &[]),
@@ -42,8 +43,14 @@ const ARROWS: &[(&str, &[&str])] = &[
         "banksman-engine",
         &["banksman-core", "banksman-identity", "banksman-notify", "banksman-policy", "banksman-store"],
     ),
-    ("banksman-mcp", &["banksman-core", "banksman-policy", "banksman-store", "banksman-engine"]),
-    ("banksman-oidc", &["banksman-core", "banksman-identity", "banksman-outward", "banksman-policy"]),
+    (
+        "banksman-mcp",
+        &["banksman-core", "banksman-policy", "banksman-secrets", "banksman-store", "banksman-engine"],
+    ),
+    (
+        "banksman-oidc",
+        &["banksman-core", "banksman-identity", "banksman-outward", "banksman-policy", "banksman-secrets"],
+    ),
     (
         "banksman-outbox",
         &[
@@ -53,6 +60,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-engine",
             "banksman-notify",
             "banksman-outward",
+            "banksman-secrets",
         ],
     ),
     ("banksman-review", &["banksman-core"]),

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use banksman_core::fits_wildcard;
 use banksman_policy::{PolicyError, Source};
+use banksman_secrets::{Keyring, SecretText};
 use http::{HeaderName, HeaderValue, Uri};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
@@ -33,15 +34,15 @@ struct UpstreamFile {
     #[serde(default)]
     command: Option<Vec<String>>,
     #[serde(default)]
-    env: BTreeMap<String, Secret>,
+    env: BTreeMap<String, SecretText>,
     #[serde(default)]
     directory: Option<PathBuf>,
     #[serde(default)]
     url: Option<Spanned<String>>,
     #[serde(default)]
-    headers: BTreeMap<String, Secret>,
+    headers: BTreeMap<String, SecretText>,
     #[serde(default)]
-    bearer: Option<Secret>,
+    bearer: Option<SecretText>,
     #[serde(default)]
     idempotent: Vec<String>,
 }
@@ -53,35 +54,6 @@ struct ClientFile {
     window: Span,
     #[serde(default)]
     with_progress: Option<Span>,
-}
-
-/// A text, or where the operator keeps it. Whatever prints it does not print what it is.
-#[derive(Clone, Deserialize)]
-#[serde(untagged)]
-pub(crate) enum Secret {
-    Plain(String),
-    Env { env: String },
-    File { file: PathBuf },
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("[secret]")
-    }
-}
-
-impl Secret {
-    fn read(&self) -> Result<String, String> {
-        match self {
-            Self::Plain(text) => Ok(text.clone()),
-            Self::Env { env } => {
-                std::env::var(env).map_err(|_| format!("the environment variable {env} is not set"))
-            }
-            Self::File { file } => std::fs::read_to_string(file)
-                .map(|text| text.trim_end().to_owned())
-                .map_err(|error| format!("cannot read {}: {error}", file.display())),
-        }
-    }
 }
 
 /// Which servers stand behind the gateway, and how long clients wait.
@@ -186,6 +158,7 @@ impl Config {
         if file.version.value != 1 {
             return Err(source.error(file.version.referenced, "this program knows version 1"));
         }
+        let keys = Keyring::beside(name);
         let mut upstreams = BTreeMap::new();
         for (name, written) in file.upstreams {
             let place = written.referenced;
@@ -194,8 +167,10 @@ impl Config {
                     "an upstream's name has 1 to 32 of a-z, 0-9 and -, without -- and not at its ends";
                 return Err(source.error(place, format!("{name:?}: {problem}")));
             }
-            let upstream =
-                written.value.check().map_err(|(at, problem)| source.error(at.unwrap_or(place), problem))?;
+            let upstream = written
+                .value
+                .check(&keys)
+                .map_err(|(at, problem)| source.error(at.unwrap_or(place), problem))?;
             upstreams.insert(name, upstream);
         }
         let mut clients: Vec<Client> = file.clients.into_iter().map(Client::from).collect();
@@ -239,7 +214,7 @@ fn is_name(name: &str) -> bool {
 type Misplaced = (Option<serde_saphyr::Location>, String);
 
 impl UpstreamFile {
-    fn check(self) -> Result<UpstreamConfig, Misplaced> {
+    fn check(self, keys: &Keyring<'_>) -> Result<UpstreamConfig, Misplaced> {
         let here = |problem: &str| (None, problem.to_owned());
         let target = match (self.command, self.url) {
             (Some(words), None) => {
@@ -251,7 +226,8 @@ impl UpstreamFile {
                 }
                 let mut env = Vec::with_capacity(self.env.len());
                 for (name, value) in self.env {
-                    let value = value.read().map_err(|problem| (None, format!("env {name}: {problem}")))?;
+                    let value =
+                        keys.read_text(&value).map_err(|problem| (None, format!("env {name}: {problem}")))?;
                     env.push((name, value));
                 }
                 Target::Command { words, env, directory: self.directory }
@@ -268,7 +244,7 @@ impl UpstreamFile {
                         matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some()
                     })
                     .ok_or((Some(url.referenced), "expected an http or https URL".to_owned()))?;
-                Target::Http { uri, headers: credentials(self.headers, self.bearer.as_ref())? }
+                Target::Http { uri, headers: credentials(self.headers, self.bearer.as_ref(), keys)? }
             }
             (Some(_), Some(_)) => return Err(here("an upstream has a `command` or a `url`, not both")),
             (None, None) => return Err(here("an upstream needs a `command` or a `url`")),
@@ -279,8 +255,9 @@ impl UpstreamFile {
 
 /// What is sent along to the server and never to anyone else.
 fn credentials(
-    headers: BTreeMap<String, Secret>,
-    bearer: Option<&Secret>,
+    headers: BTreeMap<String, SecretText>,
+    bearer: Option<&SecretText>,
+    keys: &Keyring<'_>,
 ) -> Result<Vec<(HeaderName, HeaderValue)>, Misplaced> {
     let mut checked = Vec::with_capacity(headers.len() + 1);
     let mut add = |name: &str, value: String| {
@@ -292,11 +269,11 @@ fn credentials(
         Ok::<_, Misplaced>(())
     };
     for (name, value) in headers {
-        let value = value.read().map_err(|problem| (None, format!("header {name}: {problem}")))?;
+        let value = keys.read_text(&value).map_err(|problem| (None, format!("header {name}: {problem}")))?;
         add(&name, value)?;
     }
     if let Some(bearer) = bearer {
-        let token = bearer.read().map_err(|problem| (None, format!("bearer: {problem}")))?;
+        let token = keys.read_text(bearer).map_err(|problem| (None, format!("bearer: {problem}")))?;
         add("authorization", format!("Bearer {token}"))?;
     }
     Ok(checked)
@@ -333,6 +310,18 @@ mod tests {
             let error = Config::parse("mcp.yaml", text).expect_err(text).to_string();
             assert!(error.starts_with(expected), "{error}");
         }
+    }
+
+    #[test]
+    fn secrets_are_found_beside_the_file() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("token"), "hidden\n").unwrap();
+        let text = "version: 1\nupstreams:\n  a: {url: 'http://x', bearer: {file: token}}\n";
+        let config = Config::parse(&folder.path().join("mcp.yaml").display().to_string(), text).unwrap();
+        let Target::Http { headers, .. } = &config.upstreams["a"].target else { panic!("{config:?}") };
+        assert_eq!(headers[0].1, "Bearer hidden");
+        let error = Config::parse("elsewhere/mcp.yaml", text).unwrap_err().to_string();
+        assert!(error.contains("cannot read elsewhere/token"), "{error}");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use banksman_core::PrincipalKind;
 use banksman_policy::{PolicyError, Source};
+use banksman_secrets::{Keyring, SecretPlace};
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_saphyr::Spanned;
@@ -27,7 +28,7 @@ struct ProviderFile {
     issuer: Spanned<String>,
     client_id: String,
     #[serde(default)]
-    client_secret: Option<Secret>,
+    client_secret: Option<SecretPlace>,
     #[serde(default)]
     scopes: Vec<String>,
     #[serde(default = "preferred_username")]
@@ -53,41 +54,6 @@ struct Admission {
     roles: Vec<String>,
 }
 
-/// Where the operator keeps a secret. Whatever prints it does not print what it is.
-#[derive(Clone, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
-pub enum Secret {
-    /// In a variable of the environment.
-    Env {
-        /// Its name.
-        env: String,
-    },
-    /// In a file.
-    File {
-        /// Its path.
-        file: PathBuf,
-    },
-}
-
-impl std::fmt::Debug for Secret {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("[secret]")
-    }
-}
-
-impl Secret {
-    fn read(&self) -> Result<String, String> {
-        match self {
-            Self::Env { env } => {
-                std::env::var(env).map_err(|_| format!("the environment variable {env} is not set"))
-            }
-            Self::File { file } => std::fs::read_to_string(file)
-                .map(|text| text.trim().to_owned())
-                .map_err(|error| format!("cannot read {}: {error}", file.display())),
-        }
-    }
-}
-
 /// A provider, and what its word is worth.
 #[derive(Clone)]
 pub struct Config {
@@ -110,12 +76,11 @@ impl std::fmt::Debug for Config {
 }
 
 /// What is in a file of certificates, if there is one in it.
-fn certificates(file: &Path) -> Result<Vec<u8>, String> {
-    let pem =
-        std::fs::read(file).map_err(|error| format!("ca_file: cannot read {}: {error}", file.display()))?;
-    match Transport::trusting(&pem) {
-        Some(_) => Ok(pem),
-        None => Err(format!("ca_file: {} holds no certificate (PEM)", file.display())),
+fn certificates(keys: &Keyring<'_>, file: &Path) -> Result<Option<Vec<u8>>, String> {
+    let pem = keys.read_file(file).map_err(|problem| format!("ca_file: {problem}"))?;
+    match pem.as_deref().map(Transport::trusting) {
+        Some(None) => Err(format!("ca_file: {} holds no certificate (PEM)", file.display())),
+        Some(Some(_)) | None => Ok(pem),
     }
 }
 
@@ -153,13 +118,14 @@ impl Config {
         if written.label.value.trim().is_empty() || written.label.value.chars().any(char::is_control) {
             return Err(source.error(written.label.referenced, "a label is what people know the provider by"));
         }
-        let client_secret = match written.client_secret.map(|secret| secret.read()).transpose() {
+        let keys = Keyring::beside(name);
+        let client_secret = match written.client_secret.map(|place| keys.read(&place)).transpose() {
             Ok(secret) => secret,
             Err(problem) => return Err(source.error(place, format!("client_secret: {problem}"))),
         };
         let authorities = match &written.ca_file {
             Some(file) => {
-                Some(certificates(&file.value).map_err(|problem| source.error(file.referenced, problem))?)
+                certificates(&keys, &file.value).map_err(|problem| source.error(file.referenced, problem))?
             }
             None => None,
         };

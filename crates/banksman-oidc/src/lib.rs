@@ -10,5 +10,5 @@ mod provider;
 mod token;
 mod transport;
 
-pub use config::{Config, Secret};
+pub use config::Config;
 pub use provider::{Begun, Provider, ProviderError, Vouched};

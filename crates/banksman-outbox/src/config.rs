@@ -2,11 +2,9 @@
 //! understood is an error, with its place.
 
 mod opened;
-mod secret;
 mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 use std::time::Duration;
 
 use banksman_core::Risk;
@@ -14,6 +12,7 @@ use banksman_engine::ResumeTarget;
 use banksman_notify::WebhookKey;
 use banksman_outward::Reach;
 use banksman_policy::{Policy, PolicyError, Source, in_zone};
+use banksman_secrets::Keyring;
 use serde_saphyr::Spanned;
 
 use crate::{ChannelRules, Contact, Directory, JobLimits, Limits};
@@ -21,7 +20,6 @@ use crate::{ChannelRules, Contact, Directory, JobLimits, Limits};
 pub use opened::{OpenChannel, OpenedChannels};
 
 use opened::Carrier;
-use secret::Keyring;
 use shape::{ContactFile, File, LimitsFile};
 
 /// Longest name of a channel or a recipient: it is part of addresses and of every row.
@@ -50,8 +48,7 @@ impl Config {
     /// # Errors
     /// If any of it is not valid, or a secret is not where it should be.
     pub fn parse(name: &str, text: &str, console: &str) -> Result<Self, PolicyError> {
-        let folder = Path::new(name).parent().unwrap_or(Path::new(""));
-        Self::read(name, text, console, &Keyring::Real(folder))
+        Self::read(name, text, console, &Keyring::beside(name))
     }
 
     /// Whether it makes sense, without looking for secrets.

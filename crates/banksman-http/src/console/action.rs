@@ -19,7 +19,7 @@ use super::{Page, html, to};
 use crate::App;
 use crate::body::{IdPath, Params};
 use crate::problem::ProblemError;
-use crate::routes::post::delivery_view;
+use crate::routes::notifications::delivery_view;
 
 /// How many earlier actions are shown, and among how many they are looked for.
 const BEFORE: usize = 5;

@@ -6,6 +6,7 @@
 pub(crate) mod account;
 pub(crate) mod action;
 pub(crate) mod assets;
+pub(crate) mod audit;
 pub(crate) mod batch;
 pub(crate) mod decide;
 pub(crate) mod house;
@@ -16,11 +17,10 @@ pub(crate) mod live;
 pub(crate) mod overview;
 pub(crate) mod people;
 pub(crate) mod policy;
+pub(crate) mod problems;
 pub(crate) mod provider;
-pub(crate) mod records;
 pub(crate) mod settings;
 pub(crate) mod sign_in;
-pub(crate) mod words;
 
 mod desk;
 mod fields;

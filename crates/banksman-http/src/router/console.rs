@@ -9,7 +9,7 @@ use super::{Route, route};
 use crate::Access::{Public, Session};
 use crate::App;
 use crate::console::{
-    action, assets, batch, decide, house, inbox, live, overview, policy, records, settings, words,
+    action, assets, audit, batch, decide, house, inbox, live, overview, policy, problems, settings,
 };
 use crate::openapi::{Operation, Parameter};
 use crate::problem::Code;
@@ -93,12 +93,12 @@ pub(super) fn routes() -> Vec<Route> {
         form("/mode", house::change_mode, "changeModeFromPage", "Change the mode"),
         form("/mode/fallback", house::fall_back, "fallBackFromPage", "Fall back to shadow"),
         page("/overview", overview::overview, "overviewPage", "What waits now, and what happened lately"),
-        page("/audit", records::audit, "auditPage", "The audit log, to read"),
+        page("/audit", audit::audit, "auditPage", "The audit log, to read"),
         route(
             Method::GET,
             "/audit/export",
             Session,
-            records::export,
+            audit::export,
             Operation::new("exportAudit", "All events that match, oldest first, as JSON lines")
                 .answers_with(200, "One event a line", "application/jsonl")
                 .fails(&[Code::InvalidRequest]),
@@ -140,7 +140,7 @@ pub(super) fn routes() -> Vec<Route> {
     routes.extend(super::people::pages());
     for route in &mut routes {
         let handler = std::mem::take(&mut route.handler);
-        route.handler = handler.layer(from_fn(words::for_people));
+        route.handler = handler.layer(from_fn(problems::for_people));
     }
     routes
 }

@@ -8,7 +8,7 @@ use super::{Route, route};
 use crate::Access::Person;
 use crate::openapi::{Operation, Parameter};
 use crate::problem::Code;
-use crate::routes::post;
+use crate::routes::notifications;
 
 pub(super) fn routes() -> Vec<Route> {
     let before = || Parameter::query("before", "only older than this number");
@@ -17,7 +17,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/v1/actions/{id}/notifications",
             Person,
-            post::of_action,
+            notifications::of_action,
             Operation::new("listNotificationsOfAction", "Who was told of an action, oldest first")
                 .answers::<List<DeliveryView>>(200, "Messages")
                 .fails(&[Code::NotFound]),
@@ -26,7 +26,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/v1/notifications",
             Person,
-            post::notifications,
+            notifications::notifications,
             Operation::new("listNotifications", "Messages to people, newest first")
                 .with(Parameter::query("status", "where they stand").one_of::<DeliveryStatus>())
                 .with(Parameter::query("channel", "by which channel"))
@@ -39,7 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/v1/notifications/{id}/retry",
             Person,
-            post::retry_notification,
+            notifications::retry_notification,
             Operation::new("retryNotification", "Send a failed message again")
                 .answers::<DeliveryView>(200, "It is to be sent")
                 .fails(&[Code::NotFound, Code::InvalidRequest]),
@@ -48,7 +48,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/v1/notifications/test",
             Person,
-            post::test,
+            notifications::test,
             Operation::new("testChannel", "Send a test message, to see whether a channel works")
                 .takes::<TestMessageBody>()
                 .answers::<TestMessageView>(200, "The provider took it")
@@ -58,7 +58,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::GET,
             "/v1/jobs",
             Person,
-            post::jobs,
+            notifications::jobs,
             Operation::new("listJobs", "Calls of agents whose actions were resolved, newest first")
                 .with(Parameter::query("status", "where they stand").one_of::<JobStatus>())
                 .with(before())
@@ -70,7 +70,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/v1/jobs/{id}/retry",
             Person,
-            post::retry_job,
+            notifications::retry_job,
             Operation::new("retryJob", "Call the agent's side again")
                 .answers::<JobView>(200, "It is to be done")
                 .fails(&[Code::NotFound, Code::InvalidRequest]),
@@ -79,7 +79,7 @@ pub(super) fn routes() -> Vec<Route> {
             Method::POST,
             "/v1/jobs/{id}/drop",
             Person,
-            post::drop_job,
+            notifications::drop_job,
             Operation::new("dropJob", "Give a call of the agent's side up")
                 .answers::<JobView>(200, "It is not done any more")
                 .fails(&[Code::NotFound, Code::InvalidRequest]),

@@ -11,9 +11,9 @@ pub(crate) mod house;
 pub(crate) mod mcp;
 pub(crate) mod meta;
 pub(crate) mod metrics;
+pub(crate) mod notifications;
 pub(crate) mod people;
 pub(crate) mod policy;
-pub(crate) mod post;
 
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;

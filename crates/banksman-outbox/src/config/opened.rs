@@ -9,10 +9,10 @@ use banksman_notify::{
     Secret, SendError, SignedPost, Slack, SlackSettings, Webhook, WebhookKey, WebhookSettings,
 };
 use banksman_outward::Outward;
+use banksman_secrets::Keyring;
 use url::Url;
 
 use super::Config;
-use super::secret::Keyring;
 use super::shape::{ChannelFile, EmailFile, SecurityFile};
 use crate::{AgentCaller, Outbox};
 

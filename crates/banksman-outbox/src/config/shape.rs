@@ -5,11 +5,10 @@ use std::path::PathBuf;
 
 use banksman_core::Risk;
 use banksman_policy::{Seconds, TimeTest};
+use banksman_secrets::SecretPlace;
 use ipnet::IpNet;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
-
-use super::secret::SecretPlace;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
