@@ -49,7 +49,7 @@ impl Plan {
     /// The same, said to have come in by a channel, if it did.
     pub(crate) fn by_way_of(mut self, channel: Option<&str>) -> Self {
         if let Some(channel) = channel {
-            self.transition.event = self.transition.event.by_way_of(channel);
+            *self.transition.event = self.transition.event.by_way_of(channel);
         }
         self
     }
@@ -185,7 +185,7 @@ impl Engine {
         let notices = notices(&case, &transition.effects, transition.event.at);
         let told = !notices.is_empty();
         let changes_house = !control.is_empty();
-        let mut events = vec![transition.event];
+        let mut events = vec![*transition.event];
         events.extend(more);
         let commit = Commit {
             control_epoch,

@@ -56,7 +56,8 @@ impl Engine {
             step_up,
         };
         if decision == Decision::Modify {
-            return self.edit(channel, reviewer, id, &ballot, args.as_ref()).await;
+            // On the heap: it is rare, and would make every decision's future larger.
+            return Box::pin(self.edit(channel, reviewer, id, &ballot, args.as_ref())).await;
         }
         self.advance(id, Some(reviewer), House::Guarded, |scene| {
             plan_decision(scene, self.seated(&ballot, scene), remember.as_ref())

@@ -101,7 +101,8 @@ impl Engine {
             {
                 // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
                 action = transition.case.submission.action.clone();
-                match self.join(agent, id, idempotency.as_ref(), now).await? {
+                // On the heap, as all that is rare: it would make every proposal's future larger.
+                match Box::pin(self.join(agent, id, idempotency.as_ref(), now)).await? {
                     Some(proposed) => return Ok(proposed),
                     None => {
                         tries.next();
@@ -115,7 +116,7 @@ impl Engine {
                 let kept = if is_held { Some(schema) } else { own_schema.as_ref() };
                 Arc::make_mut(&mut transition.case.submission).action.args_schema = kept.cloned();
             }
-            let mut events = vec![transition.event];
+            let mut events = vec![*transition.event];
             if claims && matches!(transition.case.state, State::Authorised { .. }) {
                 let request = ClaimRequest { digest: transition.case.submission.digest, preconditions: None };
                 let moment = Moment { freeze: control.freeze_of(&transition.case), ..Moment::at(now) };
@@ -123,7 +124,7 @@ impl Engine {
                     .map_err(|refusal| EngineError::refused(refusal, &transition.case))?;
                 transition.case = claimed.case;
                 transition.effects.extend(claimed.effects);
-                events.push(claimed.event);
+                events.push(*claimed.event);
             }
             let case = Arc::new(transition.case);
             let rows = notices(&case, &transition.effects, now);
@@ -168,9 +169,9 @@ impl Engine {
                     }
                     None => {
                         tries.next();
-                        let resolved =
-                            self.resolve_conflict(agent, &conflict, idempotency.as_ref(), &case, now).await?;
-                        if let Some(proposed) = resolved {
+                        let resolving =
+                            self.resolve_conflict(agent, &conflict, idempotency.as_ref(), &case, now);
+                        if let Some(proposed) = Box::pin(resolving).await? {
                             return Ok(proposed);
                         }
                         action = case.submission.action.clone();

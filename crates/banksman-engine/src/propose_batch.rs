@@ -79,7 +79,7 @@ impl Engine {
                     commit.control.push(ControlChange::UseGrant(spent));
                 }
                 commit.notices.extend(notices(&case, &transition.effects, now));
-                commit.events.push(transition.event);
+                commit.events.push(*transition.event);
                 commit.opened.push(case);
             }
             commit.readings = tab.readings;

@@ -186,8 +186,8 @@ impl Notice {
 pub struct Transition {
     /// The case afterwards, its revision one higher.
     pub case: Case,
-    /// The audit event.
-    pub event: Event,
+    /// The audit event. On the heap: it is the largest part by far, and whoever hands a transition on would copy it each time.
+    pub event: Box<Event>,
     /// What is to be done elsewhere, in the same transaction or because of it.
     pub effects: Vec<Effect>,
 }
@@ -219,5 +219,5 @@ fn moved(
 ) -> Transition {
     let case = Case { revision: case.revision + 1, state, ..case };
     let event = Event::about(&case, at, actor, fact);
-    Transition { case, event, effects }
+    Transition { case, event: Box::new(event), effects }
 }

@@ -73,5 +73,5 @@ pub fn open(opening: Opening, moment: &Moment<'_>) -> Transition {
         state,
     };
     let event = Event::about(&case, now, actor, fact);
-    Transition { case, event, effects }
+    Transition { case, event: Box::new(event), effects }
 }

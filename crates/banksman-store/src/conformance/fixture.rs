@@ -188,7 +188,7 @@ pub(super) fn opening(transition: Transition) -> Commit {
     Commit {
         notices: notices(&transition),
         opened: vec![Arc::new(transition.case)],
-        events: vec![transition.event],
+        events: vec![*transition.event],
         ..Commit::default()
     }
 }
@@ -204,7 +204,7 @@ pub(super) fn advancing(transition: Transition) -> Commit {
             case: Arc::new(transition.case),
             new_submission,
         }],
-        events: vec![transition.event],
+        events: vec![*transition.event],
         ..Commit::default()
     }
 }

@@ -64,7 +64,7 @@ pub async fn events_keep_their_bytes<H: Harness>() {
     let mut written = Vec::new();
     for number in 1..=3 {
         let transition = Proposal::number(number).open();
-        written.push(transition.event.clone());
+        written.push(*transition.event.clone());
         bench.store().commit(opening(transition)).await.unwrap();
     }
     let fact = Fact::PolicyLoaded { digest: banksman_core::Digest::of(b"p"), source: "«ß»".into() };

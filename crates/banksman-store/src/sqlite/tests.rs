@@ -95,7 +95,7 @@ fn approved(case: &Case) -> Transition {
 }
 
 fn opening(transition: Transition) -> Commit {
-    Commit { opened: vec![Arc::new(transition.case)], events: vec![transition.event], ..Commit::default() }
+    Commit { opened: vec![Arc::new(transition.case)], events: vec![*transition.event], ..Commit::default() }
 }
 
 fn advancing(transition: Transition) -> Commit {
@@ -106,7 +106,7 @@ fn advancing(transition: Transition) -> Commit {
             case: Arc::new(transition.case),
             new_submission: false,
         }],
-        events: vec![transition.event],
+        events: vec![*transition.event],
         ..Commit::default()
     }
 }

@@ -113,7 +113,7 @@ impl Queue {
             for number in self.size..size.min(self.size + TOGETHER) {
                 let transition = self.proposal(number);
                 commit.opened.push(Arc::new(transition.case));
-                commit.events.push(transition.event);
+                commit.events.push(*transition.event);
                 self.size += 1;
             }
             self.store.commit(commit).await.expect("room on the disk");
@@ -137,7 +137,7 @@ impl Queue {
             limits: Some(PendingLimits { per_agent: 2 * A_MILLION, total: 2 * A_MILLION }),
             opened: vec![Arc::new(transition.case)],
             idempotency: Some(key),
-            events: vec![transition.event],
+            events: vec![*transition.event],
             notices: vec![NoticeRow { action: id, notice: Notice::Held, at }],
             ..Commit::default()
         };
@@ -170,7 +170,8 @@ impl Queue {
             before: case.state.wakes_at(),
             new_submission: false,
         };
-        let commit = Commit { advanced: vec![advanced], events: vec![transition.event], ..Commit::default() };
+        let commit =
+            Commit { advanced: vec![advanced], events: vec![*transition.event], ..Commit::default() };
         self.store.commit(commit).await.expect("a decision on what is pending");
     }
 }

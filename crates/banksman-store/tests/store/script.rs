@@ -66,7 +66,7 @@ pub(crate) fn opening(transition: Transition) -> Commit {
     let notice = NoticeRow { action: transition.case.id, notice: Notice::Held, at: transition.event.at };
     Commit {
         opened: vec![Arc::new(transition.case)],
-        events: vec![transition.event],
+        events: vec![*transition.event],
         notices: vec![notice],
         ..Commit::default()
     }
@@ -92,7 +92,7 @@ pub(crate) fn deciding(case: &Case, by: &str, decision: Decision) -> Commit {
         before: case.state.wakes_at(),
         new_submission: false,
     };
-    Commit { advanced: vec![advanced], events: vec![transition.event], ..Commit::default() }
+    Commit { advanced: vec![advanced], events: vec![*transition.event], ..Commit::default() }
 }
 
 /// Tries until it works, as clients do.

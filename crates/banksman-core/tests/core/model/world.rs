@@ -232,7 +232,7 @@ impl House {
         let freeze = freeze();
         let Transition { case, event, .. } =
             step(&world.case, self.command(who, verb), &self.moment(world, &freeze)).ok()?;
-        Some(Flight { who, verb, read: world.case.revision, case: Arc::new(case), event: Arc::new(event) })
+        Some(Flight { who, verb, read: world.case.revision, case: Arc::new(case), event: Arc::from(event) })
     }
 
     /// Whether the store would take it.

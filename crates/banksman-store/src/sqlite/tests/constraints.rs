@@ -96,7 +96,9 @@ async fn a_claim_is_neither_taken_twice_nor_given_back() {
     ] {
         let forged = Case { revision: running.revision + 1, state, ..running.clone() };
         let event = Event::about(&forged, at, Actor::System, Fact::Lapsed);
-        let answer = store.commit(advancing(Transition { case: forged, event, effects: Vec::new() })).await;
+        let answer = store
+            .commit(advancing(Transition { case: forged, event: Box::new(event), effects: Vec::new() }))
+            .await;
         assert!(matches!(answer, Err(CommitError::Unavailable(_))), "{answer:?}");
         assert_eq!(store.case(running.id).await.unwrap().as_ref(), Some(&running));
     }
@@ -104,7 +106,10 @@ async fn a_claim_is_neither_taken_twice_nor_given_back() {
     let ended = State::Unknown { authority, claim, at };
     let ended = Case { revision: running.revision + 1, state: ended, ..running };
     let event = Event::about(&ended, at, Actor::System, Fact::LeaseEnded);
-    store.commit(advancing(Transition { case: ended, event, effects: Vec::new() })).await.unwrap();
+    store
+        .commit(advancing(Transition { case: ended, event: Box::new(event), effects: Vec::new() }))
+        .await
+        .unwrap();
 }
 
 #[tokio::test]
