@@ -189,7 +189,7 @@ proptest! {
     #[test]
     fn any_broken_code_can_be_read(at in 0..DESTRUCTIVE.len(), cut in 0_usize..200, put in "[\\[\\](){}'\"`\\\\:,.=;\n $/0-9a-z*]{0,12}") {
         let code = DESTRUCTIVE[at];
-        let cut = cut.min(code.len());
+        let cut = code.floor_char_boundary(cut);
         assess(&format!("{}{put}{}", &code[..cut], &code[cut..]));
     }
 
