@@ -3,6 +3,8 @@
 //! The bytes of an event are its JSON text as [`Event::to_bytes`] writes it. They are hashed, signed and kept
 //! for years, so the format only ever grows: `tests/core/golden` pins it.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use crate::{
@@ -86,8 +88,8 @@ impl From<&Case> for ActionRef {
 #[expect(missing_docs, reason = "names and fields are the documentation that auditors read")]
 pub enum Fact {
     Proposed {
-        assessment: Assessment,
-        verdict: Verdict,
+        assessment: Arc<Assessment>,
+        verdict: Arc<Verdict>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant: Option<GrantId>,
     },
@@ -106,8 +108,8 @@ pub enum Fact {
     },
     Modified {
         from: Digest,
-        assessment: Assessment,
-        verdict: Verdict,
+        assessment: Arc<Assessment>,
+        verdict: Arc<Verdict>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

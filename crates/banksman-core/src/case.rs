@@ -19,9 +19,23 @@ pub struct Submission {
     /// Its name.
     pub digest: Digest,
     /// How risky it looks.
-    pub assessment: Assessment,
+    pub assessment: Arc<Assessment>,
     /// What policy demands.
-    pub verdict: Verdict,
+    pub verdict: Arc<Verdict>,
+}
+
+impl Submission {
+    /// An action with what was found about it, under its digest.
+    #[must_use]
+    pub fn new(action: Action, assessment: Assessment, verdict: Verdict) -> Self {
+        Self { digest: action.digest(), action, assessment: Arc::new(assessment), verdict: Arc::new(verdict) }
+    }
+
+    /// The same, judged at least as strictly as that.
+    #[must_use]
+    pub fn at_least(self, floor: &Verdict) -> Self {
+        Self { verdict: Arc::new(Arc::unwrap_or_clone(self.verdict).at_least(floor)), ..self }
+    }
 }
 
 /// An action and where it stands. Only [`crate::open`] makes one and only [`crate::step`] moves it.

@@ -3,6 +3,8 @@
 //! What would run stays what it is, and so does its digest: only its picture is blackened. Where a reviewer edits a
 //! picture, what was blackened in it keeps its value.
 
+use std::sync::Arc;
+
 use crate::json::{CanonicalJson, Json, Object};
 use crate::wire::ActionView;
 use crate::{Case, Principal, Submission};
@@ -73,9 +75,10 @@ impl Submission {
         }
         let hidden = Hidden::of(&self.action.args, &self.verdict.redact);
         let tells = |text: &str| hidden.is_told_by(text);
-        self.assessment.resources.retain(|resource| !tells(resource));
-        self.assessment.recommendations.retain(|advice| !tells(advice));
-        if let Some(triage) = &mut self.assessment.triage
+        let assessment = Arc::make_mut(&mut self.assessment);
+        assessment.resources.retain(|resource| !tells(resource));
+        assessment.recommendations.retain(|advice| !tells(advice));
+        if let Some(triage) = &mut assessment.triage
             && triage.rationale.as_deref().is_some_and(tells)
         {
             triage.rationale = Some(REDACTED.into());

@@ -122,7 +122,7 @@ impl Engine {
             // One more voice, and the strictest wins: it cannot get milder.
             verdict = demanded(&action, &assessment);
         }
-        let submission = Submission { digest: action.digest(), action, assessment, verdict };
+        let submission = Submission::new(action, assessment, verdict);
         Ok((submission.discreet(), Metered(now.metering)))
     }
 

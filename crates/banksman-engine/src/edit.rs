@@ -71,10 +71,9 @@ impl Engine {
         let now = self.clock.now();
         let around = Surroundings { agent: &case.agent, control: &control, now, itself: Some(id) };
         let mut tab = Tab::default();
-        let (mut submission, metered) = self.consider(action, &around, &mut tab).await?;
-        submission.verdict = submission.verdict.at_least(&current.verdict);
+        let (submission, metered) = self.consider(action, &around, &mut tab).await?;
         Ok(Draft {
-            submission: Arc::new(submission),
+            submission: Arc::new(submission.at_least(&current.verdict)),
             readings: tab.readings,
             charges: metered.charges(id),
             epoch: control.epoch,

@@ -195,7 +195,7 @@ impl Engine {
         let around = Surroundings { agent: &agent.name, control, now, itself: None };
         let (mut submission, metered) = self.consider(action, &around, tab).await?;
         if let Some(floor) = floor {
-            submission.verdict = submission.verdict.at_least(floor);
+            submission = submission.at_least(floor);
         }
         let submission = Arc::new(submission);
         let freeze =

@@ -44,12 +44,7 @@ impl Held {
 
     /// Opened at ten o'clock, for an hour.
     pub(crate) fn case(self) -> Case {
-        let submission = Submission {
-            digest: self.action.digest(),
-            action: self.action,
-            assessment: Assessment::of(Vec::new()),
-            verdict: self.verdict,
-        };
+        let submission = Submission::new(self.action, Assessment::of(Vec::new()), self.verdict);
         let opening = Opening {
             id: ActionId::from_parts(1_700_000_000_000, 1),
             agent: principal(PrincipalKind::Agent, &self.agent),

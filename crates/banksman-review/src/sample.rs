@@ -41,7 +41,7 @@ pub fn action() -> ActionView {
         created_at: seconds(-120),
         expires_at: Some(seconds(250)),
         observed: false,
-        assessment: Assessment::of(vec![Finding::new("tool.unknown", Risk::High, "an unknown tool")]),
+        assessment: Assessment::of(vec![Finding::new("tool.unknown", Risk::High, "an unknown tool")]).into(),
         verdict: Verdict {
             matched: vec!["refunds".into(), "default".into()],
             quorum: Quorum::new(2, vec!["finance".into()]),
@@ -50,7 +50,8 @@ pub fn action() -> ActionView {
             lease_seconds: 60,
             allow_remember: true,
             ..Verdict::new(Tier::Escalate, Risk::High, "refunds")
-        },
+        }
+        .into(),
         votes: vec![VoteView {
             by: "ann".into(),
             roles: Vec::new(),

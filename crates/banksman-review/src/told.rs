@@ -245,8 +245,8 @@ mod tests {
             Fact::Cancelled { reason: Some(hostile.into()) },
             Fact::Finished { late: true, error: Some(hostile.into()) },
             Fact::Proposed {
-                assessment: banksman_core::Assessment::of(Vec::new()),
-                verdict: Verdict::new(banksman_core::Tier::Approve, banksman_core::Risk::Low, hostile),
+                assessment: banksman_core::Assessment::of(Vec::new()).into(),
+                verdict: Verdict::new(banksman_core::Tier::Approve, banksman_core::Risk::Low, hostile).into(),
                 grant: None,
             },
         ];

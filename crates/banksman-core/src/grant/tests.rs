@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use super::*;
 use crate::{Assessment, Kind, PrincipalKind, Risk, TokenId};
 
@@ -33,7 +35,7 @@ fn call(args: &str) -> Submission {
         remember_limits: everything,
         ..Verdict::new(Tier::Approve, Risk::Medium, "refunds")
     };
-    Submission { digest: action.digest(), action, assessment: Assessment::of(Vec::new()), verdict }
+    Submission::new(action, Assessment::of(Vec::new()), verdict)
 }
 
 fn submission(change: impl FnOnce(&mut Submission)) -> Submission {
@@ -103,7 +105,7 @@ fn never_stands_in_for_more_than_one_person_of_any_role() {
         ("what needs nobody", |verdict| verdict.tier = Tier::Auto),
     ];
     for (what, change) in stricter {
-        let call = submission(|submission| change(&mut submission.verdict));
+        let call = submission(|submission| change(Arc::make_mut(&mut submission.verdict)));
         assert!(!covers(&grant(|_| ()), &call, 50), "{what}");
     }
 }
@@ -111,7 +113,7 @@ fn never_stands_in_for_more_than_one_person_of_any_role() {
 #[test]
 fn is_held_to_the_bounds_of_the_policy_that_judges_now() {
     let bounded = |change: fn(&mut RememberLimits)| {
-        submission(|submission| change(&mut submission.verdict.remember_limits))
+        submission(|submission| change(&mut Arc::make_mut(&mut submission.verdict).remember_limits))
     };
     let usual = bounded(|limits| *limits = RememberLimits::default());
     assert!(!covers(&grant(|_| ()), &usual, 50), "any arguments, unless policy says so");

@@ -73,7 +73,7 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
     let old = &case.submission.verdict;
     let verdict = submission.verdict.clone();
     match verdict.tier {
-        Tier::Block => return Err(Refusal::ModificationBlocked { rule: verdict.rule }),
+        Tier::Block => return Err(Refusal::ModificationBlocked { rule: verdict.rule.clone() }),
         Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate => {}
     }
     let demands_more = verdict.tier > old.tier

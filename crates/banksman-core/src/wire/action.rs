@@ -1,5 +1,7 @@
 //! An action, as it is shown.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::json::CanonicalJson;
@@ -43,9 +45,11 @@ pub struct ActionView {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
     /// How risky it looks.
-    pub assessment: Assessment,
+    #[cfg_attr(feature = "openapi", schema(value_type = Assessment))]
+    pub assessment: Arc<Assessment>,
     /// What policy demands.
-    pub verdict: Verdict,
+    #[cfg_attr(feature = "openapi", schema(value_type = Verdict))]
+    pub verdict: Arc<Verdict>,
     /// What people said.
     pub votes: Vec<VoteView>,
     /// How the question was answered, once it is.

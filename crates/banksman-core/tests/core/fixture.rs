@@ -54,8 +54,7 @@ pub(crate) fn refund(amount: u32) -> Action {
 }
 
 pub(crate) fn submission(action: Action, verdict: Verdict) -> Arc<Submission> {
-    let digest = action.digest();
-    Arc::new(Submission { action, digest, assessment: Assessment::of(Vec::new()), verdict })
+    Arc::new(Submission::new(action, Assessment::of(Vec::new()), verdict))
 }
 
 /// The digest of nothing that is ever proposed.

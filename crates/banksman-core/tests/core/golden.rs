@@ -58,7 +58,11 @@ fn events() {
 #[test]
 fn events_in_their_shortest_form_and_with_every_scope() {
     for fact in [
-        Fact::Proposed { assessment: Assessment::of(Vec::new()), verdict: verdict(), grant: None },
+        Fact::Proposed {
+            assessment: Assessment::of(Vec::new()).into(),
+            verdict: verdict().into(),
+            grant: None,
+        },
         decided(Decision::Approve, None, None),
         Fact::Cancelled { reason: None },
         Fact::Finished { late: false, error: None },

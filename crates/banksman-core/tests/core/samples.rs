@@ -35,7 +35,7 @@ pub(crate) fn full_submission() -> Submission {
         "state_before":{"paid":true},"preconditions":{"order.version":4},"checkpoint":{"n":1e400},
         "timeout_seconds":600}"#;
     let action = Action::from_json(parse(body.as_bytes()).unwrap()).unwrap();
-    Submission { digest: action.digest(), action, assessment: assessment(), verdict: verdict() }
+    Submission::new(action, assessment(), verdict())
 }
 
 pub(crate) fn assessment() -> Assessment {
@@ -132,15 +132,15 @@ pub(crate) fn after(fact: Option<&Fact>) -> Option<Fact> {
     let reason = || Some("because".to_owned());
     Some(match fact {
         None => Fact::Proposed {
-            assessment: assessment(),
-            verdict: verdict(),
+            assessment: assessment().into(),
+            verdict: verdict().into(),
             grant: Some(GrantId::from_parts(1, 5)),
         },
         Some(Fact::Proposed { .. }) => decided(Decision::Respond, reason(), Some("refund 49".into())),
         Some(Fact::Decided { .. }) => Fact::Modified {
             from: Digest::of(b"the first version"),
-            assessment: Assessment::of(Vec::new()),
-            verdict: verdict(),
+            assessment: Assessment::of(Vec::new()).into(),
+            verdict: verdict().into(),
             reason: reason(),
             acting: Vec::new(),
             solo_operator: false,

@@ -26,8 +26,7 @@ pub(crate) fn case(tool: &str, args: &str, agent: &str, why: &str) -> Case {
         ..Verdict::new(Tier::Approve, Risk::High, "refunds")
     };
     let finding = Finding::new("money", Risk::High, "It moves money.");
-    let submission =
-        Submission { digest: action.digest(), action, assessment: Assessment::of(vec![finding]), verdict };
+    let submission = Submission::new(action, Assessment::of(vec![finding]), verdict);
     let agent = Principal {
         token: TokenId::from_parts(0, 1),
         kind: PrincipalKind::Agent,

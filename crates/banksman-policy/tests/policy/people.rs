@@ -137,8 +137,7 @@ fn principal(kind: PrincipalKind, name: &str, roles: &[&str]) -> Principal {
 
 fn opening(verdict: Verdict, grant: Option<GrantId>) -> Opening {
     let action = pay();
-    let submission =
-        Submission { digest: action.digest(), action, assessment: Assessment::of(Vec::new()), verdict };
+    let submission = Submission::new(action, Assessment::of(Vec::new()), verdict);
     Opening {
         id: ActionId::from_parts(0, 1),
         agent: principal(PrincipalKind::Agent, "riley", &[]),

@@ -42,7 +42,7 @@ pub(super) fn verdict(tier: Tier, risk: Risk) -> Verdict {
 }
 
 pub(super) fn submission(action: Action, verdict: Verdict) -> Arc<Submission> {
-    Arc::new(Submission { digest: action.digest(), action, assessment: Assessment::of(Vec::new()), verdict })
+    Arc::new(Submission::new(action, Assessment::of(Vec::new()), verdict))
 }
 
 pub(super) fn json(text: &str) -> CanonicalJson {
@@ -146,7 +146,7 @@ pub(super) fn edit(case: &Case, amount: u64, at: Timestamp) -> Transition {
     let action = refund(&case.submission.action.tool, amount);
     let edit = Edit {
         ballot: ballot(case, "ann", Decision::Modify),
-        submission: submission(action, case.submission.verdict.clone()),
+        submission: submission(action, Verdict::clone(&case.submission.verdict)),
     };
     moved(case, Command::Edit(edit), at)
 }

@@ -49,7 +49,7 @@ pub async fn the_most_urgent_come_first<H: Harness>() {
         let mut transition = Proposal::number(number).open();
         let priority = [None, Some(0), Some(10), Some(90)][usize::try_from(number).unwrap() % 4];
         let mut submission = Submission::clone(&transition.case.submission);
-        submission.assessment.triage = Some(Triage { priority, ..Triage::default() });
+        Arc::make_mut(&mut submission.assessment).triage = Some(Triage { priority, ..Triage::default() });
         transition.case.submission = Arc::new(submission);
         bench.store().commit(opening(transition)).await.unwrap();
     }

@@ -195,29 +195,25 @@ pub async fn every_member_of_a_submission_is_read_back<H: Harness>() {
         span: Some(banksman_core::Span { start: 0, end: 3 }),
         ..Finding::new("large", Risk::Critical, "beyond 500")
     };
-    let submission = Submission {
-        digest: action.digest(),
-        action,
-        assessment: Assessment {
-            resources: vec!["host:example.org".into()],
-            reversible: false,
-            impact: Some("Grave".into()),
-            recommendations: vec!["Ask first.".into()],
-            triage: Some(Triage {
-                tier: Some(Tier::Escalate),
-                risk: Some(Risk::High),
-                denied: true,
-                priority: Some(90),
-                rationale: Some("it looks odd".into()),
-                problem: Some("it took too long".into()),
-            }),
-            ..Assessment::of(vec![finding])
-        },
-        verdict,
+    let assessment = Assessment {
+        resources: vec!["host:example.org".into()],
+        reversible: false,
+        impact: Some("Grave".into()),
+        recommendations: vec!["Ask first.".into()],
+        triage: Some(Triage {
+            tier: Some(Tier::Escalate),
+            risk: Some(Risk::High),
+            denied: true,
+            priority: Some(90),
+            rationale: Some("it looks odd".into()),
+            problem: Some("it took too long".into()),
+        }),
+        ..Assessment::of(vec![finding])
     };
+    let submission = Submission::new(action, assessment, verdict);
     let opening_of = |number, tier| {
         let mut submission = submission.clone();
-        submission.verdict.tier = tier;
+        Arc::make_mut(&mut submission.verdict).tier = tier;
         Opening {
             id: id(number),
             agent: Principal { owner: Some("olga".into()), ..person(PrincipalKind::Agent, "riley") },
@@ -240,7 +236,7 @@ pub async fn reviews_are_read_back_in_order<H: Harness>() {
     let bench = Bench::<H>::set_up().await;
     let mut proposal = Proposal::number(1).open();
     let mut demanding = Submission::clone(&proposal.case.submission);
-    demanding.verdict.quorum = Quorum::new(3, vec!["finance".into()]);
+    Arc::make_mut(&mut demanding.verdict).quorum = Quorum::new(3, vec!["finance".into()]);
     proposal.case.submission = Arc::new(demanding);
     let mut case = proposal.case.clone();
     bench.store().commit(opening(proposal)).await.unwrap();

@@ -67,12 +67,7 @@ fn proposed_with(number: u64, tier: Tier, args: &str) -> Transition {
         id: id(number),
         agent: person(PrincipalKind::Agent, "riley"),
         batch: None,
-        submission: Arc::new(Submission {
-            digest: action.digest(),
-            action,
-            assessment: Assessment::of(Vec::new()),
-            verdict,
-        }),
+        submission: Arc::new(Submission::new(action, Assessment::of(Vec::new()), verdict)),
         grant: None,
     };
     open(opening, &Moment::at(second(0)))

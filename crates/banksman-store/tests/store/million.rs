@@ -96,7 +96,7 @@ impl Queue {
             ..Verdict::new(tier(number), Risk::High, "refunds")
         };
         let assessment = Assessment::of(Vec::new());
-        let submission = Arc::new(Submission { digest: action.digest(), action, assessment, verdict });
+        let submission = Arc::new(Submission::new(action, assessment, verdict));
         let opening = Opening {
             id: self.id(number),
             agent: person(PrincipalKind::Agent, &agent(number)),

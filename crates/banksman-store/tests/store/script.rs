@@ -52,12 +52,7 @@ fn proposed_with(number: u64, args: &str) -> Transition {
     let args = CanonicalJson::parse(args.as_bytes()).expect("JSON");
     let action = Action::bare("refund", Kind::Tool, args);
     let verdict = Verdict::new(Tier::Approve, Risk::High, "refunds");
-    let submission = Arc::new(Submission {
-        digest: action.digest(),
-        action,
-        assessment: Assessment::of(Vec::new()),
-        verdict,
-    });
+    let submission = Arc::new(Submission::new(action, Assessment::of(Vec::new()), verdict));
     let agent = person(PrincipalKind::Agent, "riley");
     open(Opening { id: id(number), agent, batch: None, submission, grant: None }, &Moment::at(now()))
 }

@@ -1,5 +1,7 @@
 //! Messages in, effects and screens out; no terminal, no server, no clock.
 
+use std::sync::Arc;
+
 use banksman_core::wire::{ActionView, DecisionRequest, ResolutionView};
 use banksman_core::{Decision, Risk, Status, Timestamp};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -182,7 +184,7 @@ fn some_of_several_are_decided_and_each_gets_its_answer() {
 #[test]
 fn a_reason_that_policy_wants_is_wanted_for_several_too() {
     let mut strict = sample::action();
-    strict.verdict.require_reason = true;
+    Arc::make_mut(&mut strict.verdict).require_reason = true;
     let mut model = model(vec![strict], (100, 60));
     press(&mut model, " a", NOW);
     assert!(sent(&press(&mut model, "y\r", later(1))).is_empty());

@@ -1,5 +1,7 @@
 //! Everything that an agent can write, on every screen.
 
+use std::sync::Arc;
+
 use banksman_core::visible::{is_hidden, width};
 use banksman_core::wire::{ActionView, FreezeView};
 use banksman_core::{Finding, Risk, Span};
@@ -29,11 +31,12 @@ fn hostile(text: &str) -> ActionView {
     context.affected_systems = vec![text.to_owned()];
     context.evidence = Some(sample::json(&quoted));
     context.state_before = Some(sample::json(&format!(r#"{{"content":{quoted}}}"#)));
-    action.verdict.rule = text.to_owned();
-    action.verdict.messages = vec![text.to_owned()];
+    let verdict = Arc::make_mut(&mut action.verdict);
+    verdict.rule = text.to_owned();
+    verdict.messages = vec![text.to_owned()];
     action.votes[0].reason = words();
     let end = u32::try_from(text.len()).unwrap();
-    action.assessment.findings = vec![Finding {
+    Arc::make_mut(&mut action.assessment).findings = vec![Finding {
         argument: Some("/a".into()),
         span: Some(Span { start: 1, end }),
         ..Finding::new("rule", Risk::High, text)

@@ -1,5 +1,6 @@
 //! Actions for the tests.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::wire::ActionView;
@@ -15,7 +16,7 @@ pub(crate) fn numbered(number: usize, risk: Risk) -> ActionView {
     let mut action = action();
     action.id = format!("act_01J9ZKQ7V8Y3F5T2M6N4P0R1{number:02}").parse().unwrap();
     action.expires_at = Some(later(1_000 - 10 * u64::try_from(number).unwrap()));
-    action.verdict.risk = risk;
+    Arc::make_mut(&mut action.verdict).risk = risk;
     action.args = json(&format!(r#"{{"number":{number}}}"#));
     action.digest = action_digest(&action.tool, action.kind, &action.args);
     action

@@ -85,8 +85,8 @@ fn action(words: &str, status: Status) -> ActionView {
         created_at: NOW,
         expires_at: Some(later()),
         observed: false,
-        assessment,
-        verdict,
+        assessment: assessment.into(),
+        verdict: verdict.into(),
         votes: vec![vote],
         resolution: (status != Status::Pending).then(|| ResolutionView {
             by: words.to_owned(),

@@ -1,6 +1,8 @@
 //! The box. Everything in it that is not ours is made visible, indented, broken by us, and without a character that
 //! frames are drawn with: no text can end the box, or begin another.
 
+use std::sync::Arc;
+
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, ContextView};
 use banksman_core::{Action, Assessment, Kind, Verdict};
@@ -25,8 +27,8 @@ pub(crate) struct Card {
     args: CanonicalJson,
     /// The agent's word, and the server that Banksman passes it on to.
     context: ContextView,
-    assessment: Assessment,
-    verdict: Verdict,
+    assessment: Arc<Assessment>,
+    verdict: Arc<Verdict>,
 }
 
 /// How much of the box to draw.
@@ -48,8 +50,8 @@ impl Card {
             kind: action.kind,
             args: action.args.clone(),
             context: ContextView::from(action),
-            assessment: unseen.assessment.clone(),
-            verdict: unseen.verdict.clone(),
+            assessment: unseen.assessment.clone().into(),
+            verdict: unseen.verdict.clone().into(),
         }
     }
 
@@ -228,12 +230,13 @@ mod tests {
         let mut action = sample::action();
         action.agent = hostile.into();
         action.tool = hostile.into();
-        action.verdict.rule = hostile.into();
-        action.verdict.messages = vec![hostile.repeat(5)];
+        let verdict = Arc::make_mut(&mut action.verdict);
+        verdict.rule = hostile.into();
+        verdict.messages = vec![hostile.repeat(5)];
         action.context.description = Some(hostile.repeat(9));
         action.args =
             CanonicalJson::parse(serde_json::to_string(&[(hostile, hostile)]).unwrap().as_bytes()).unwrap();
-        for finding in &mut action.assessment.findings {
+        for finding in &mut Arc::make_mut(&mut action.assessment).findings {
             finding.reason = hostile.into();
         }
         for size in [Size::Short, Size::Whole, Size::Dense] {

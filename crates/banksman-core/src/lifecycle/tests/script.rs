@@ -63,7 +63,7 @@ pub(super) fn submission(amount: u32, preconditions: Option<&str>, verdict: Verd
     let args = json(&format!(r#"{{"amount":{amount}}}"#));
     let action =
         Action { preconditions: preconditions.map(json), ..Action::bare("refund", Kind::Tool, args) };
-    Arc::new(Submission { digest: action.digest(), action, assessment: Assessment::of(Vec::new()), verdict })
+    Arc::new(Submission::new(action, Assessment::of(Vec::new()), verdict))
 }
 
 pub(super) fn opened(verdict: Verdict, preconditions: Option<&str>, moment: &Moment<'_>) -> Transition {

@@ -28,7 +28,7 @@ fn seconds(count: u64) -> i64 {
 
 impl Reference {
     pub(super) fn begin(submission: &Submission, frozen: bool, now: i64) -> Self {
-        let verdict = submission.verdict.clone();
+        let verdict = Verdict::clone(&submission.verdict);
         let mut new = Self {
             status: Status::Blocked,
             version: 1,

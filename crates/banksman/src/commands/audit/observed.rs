@@ -57,7 +57,7 @@ impl Summary {
         let Ok(event) = Event::from_bytes(view.event.get().as_bytes()) else { return };
         let Fact::Proposed { verdict, .. } = event.fact else { return };
         *self.by_tier.entry(verdict.tier.to_string()).or_default() += 1;
-        *self.by_rule.entry(verdict.rule).or_default() += 1;
+        *self.by_rule.entry(verdict.rule.clone()).or_default() += 1;
         if let Some(action) = event.action {
             *self.by_tool.entry(action.tool).or_default() += 1;
             *self.by_agent.entry(action.agent).or_default() += 1;

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use banksman_client::ActionsQuery;
 use banksman_core::wire::ActionView;
-use banksman_core::{Action, ActionId, Assessment, Decision, Mode, Status, Tier, Timestamp};
+use banksman_core::{Action, ActionId, Assessment, Decision, Mode, Status, Tier, Timestamp, Verdict};
 use banksman_policy::{Contradiction, Ending, Facts, HumanAnswer, Meters, Policy, Replay, Replayed};
 
 use crate::context::Context;
@@ -128,7 +128,7 @@ struct Again<'p> {
 impl Again<'_> {
     fn judge(&mut self, view: &ActionView) -> Replayed {
         let action = action_of(view);
-        let mut assessment = view.assessment.clone();
+        let mut assessment = Assessment::clone(&view.assessment);
         // What was hidden cannot be read again; what was found in it is on record.
         if !self.recorded_findings && !is_redacted(view) {
             // What triage said is not asked again: it may cost, and it would not say the same.
@@ -142,7 +142,7 @@ impl Again<'_> {
             at: view.created_at,
             agent: view.agent.clone(),
             tool: view.tool.clone(),
-            before: view.verdict.clone(),
+            before: Verdict::clone(&view.verdict),
             after: judged.verdict,
             human: human(view),
         }

@@ -37,8 +37,8 @@ fn result() -> Option<CanonicalJson> {
 }
 
 fn proposed() -> Fact {
-    let verdict = Verdict::new(Tier::Approve, Risk::High, "forged");
-    Fact::Proposed { assessment: Assessment::of(Vec::new()), verdict, grant: None }
+    let verdict = Verdict::new(Tier::Approve, Risk::High, "forged").into();
+    Fact::Proposed { assessment: Assessment::of(Vec::new()).into(), verdict, grant: None }
 }
 
 fn decided(decision: Decision) -> Fact {
@@ -55,8 +55,8 @@ fn decided(decision: Decision) -> Fact {
 fn modified(number: u64) -> Fact {
     Fact::Modified {
         from: digest(number, 1),
-        assessment: Assessment::of(Vec::new()),
-        verdict: Verdict::new(Tier::Approve, Risk::High, "forged"),
+        assessment: Assessment::of(Vec::new()).into(),
+        verdict: Verdict::new(Tier::Approve, Risk::High, "forged").into(),
         reason: None,
         acting: Vec::new(),
         solo_operator: false,
