@@ -70,6 +70,12 @@ impl Case {
         self.state.status()
     }
 
+    /// Whether it is this person's, or their own agent's.
+    #[must_use]
+    pub fn is_of(&self, name: &str) -> bool {
+        self.agent == name || self.owner.as_deref() == Some(name)
+    }
+
     /// Whether it was let run only because policy observes: people would have been asked.
     #[must_use]
     pub fn was_observed(&self) -> bool {

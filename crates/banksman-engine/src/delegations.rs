@@ -94,13 +94,14 @@ impl Engine {
         Ballot { lent, brought_by, ..ballot.clone() }
     }
 
-    /// What others have lent to this person at the moment of the scene, out of roles that are theirs right then.
+    /// What others have lent to this person at the moment of the scene, out of roles that are theirs right then. The
+    /// lifecycle takes nothing from those whose own action it is; nor from those whom such a one may be behind.
     fn lent_to(&self, name: &str, scene: &Scene<'_>) -> Vec<Acting> {
-        let live = scene
-            .control
-            .delegations
-            .iter()
-            .filter(|delegation| delegation.to == name && delegation.is_live(scene.now));
+        let is_independent =
+            |lender: &str| self.credentials.behind(lender).is_none_or(|sponsor| !scene.case.is_of(&sponsor));
+        let live = scene.control.delegations.iter().filter(|delegation| {
+            delegation.to == name && delegation.is_live(scene.now) && is_independent(&delegation.from)
+        });
         live.flat_map(|delegation| {
             let own = self.credentials.roles_of(&delegation.from, scene.now).unwrap_or_default();
             let source =

@@ -36,7 +36,9 @@ impl Engine {
             return invalid("a grant is for one call (digest) or for calls of a kind (args), not both");
         }
         if self.is_own_agent(by, &body.agent).await? {
-            return invalid("nobody grants to themselves, or to their own agent");
+            return invalid(
+                "nobody grants to themselves, to their own agent, or to that of whoever brought them in",
+            );
         }
         let now = self.clock.now();
         let (millis, entropy) = ids::fresh(now)?;
@@ -82,18 +84,24 @@ impl Engine {
         .await
     }
 
-    /// Whether it is the person's own agent, and policy does not let them work alone. A grant is checked again at
-    /// each use, by the credential that asks then; this is only to say so early.
+    /// Whether it is the own agent of that person, or of whoever may be behind them, and policy does not let that one work
+    /// alone. A grant is checked again at each use, by the credential that asks then; this is only to say so early.
     async fn is_own_agent(&self, person: &Principal, agent: &str) -> Result<bool, EngineError> {
-        if self.judge.load().house().solo_operator.as_ref() == Some(&person.name) {
-            return Ok(false);
-        }
+        self.confirm(person, self.house().await?.epoch).await?;
+        let behind = self.credentials.behind(&person.name);
+        let judge = self.judge.load();
+        let alone = judge.house().solo_operator.as_ref();
+        let voices: Vec<&String> = [Some(&person.name), behind.as_ref()]
+            .into_iter()
+            .flatten()
+            .filter(|name| alone != Some(name))
+            .collect();
         let owned = self.store.credentials().await?.iter().any(|credential| {
             credential.kind == PrincipalKind::Agent
                 && credential.name == agent
-                && credential.owner.as_ref() == Some(&person.name)
+                && credential.owner.as_ref().is_some_and(|owner| voices.contains(&owner))
         });
-        Ok(owned || person.name == agent)
+        Ok(owned || voices.iter().any(|name| *name == agent))
     }
 }
 
@@ -159,7 +167,10 @@ pub(crate) fn revoke_denied(scene: &Scene<'_>, by: &Actor, plan: &mut Plan) {
 
 /// The grant that let an action through, with one use less, if its uses are counted.
 pub(crate) fn spent_grant(control: &Control, case: &Case) -> Option<Grant> {
-    let State::Authorised { authority: Authority::Grant { grant: id }, .. } = &case.state else {
+    // What Banksman runs itself is claimed by the same commit.
+    let (State::Authorised { authority: Authority::Grant { grant: id }, .. }
+    | State::Executing { authority: Authority::Grant { grant: id }, .. }) = &case.state
+    else {
         return None;
     };
     let grant = control.grants.iter().find(|grant| grant.id == *id)?;

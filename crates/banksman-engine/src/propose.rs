@@ -145,7 +145,7 @@ impl Engine {
                 ..Commit::default()
             };
             let spends = !commit.control.is_empty();
-            match self.store.commit(commit).await {
+            match self.commit(commit).await {
                 Ok(committed) => {
                     self.publish(std::slice::from_ref(&case), committed.last_seq);
                     if spends {
@@ -202,7 +202,10 @@ impl Engine {
             control.freezes.iter().find(|freeze| freeze.covers(&agent.name, &submission.action.tool));
         let judge = self.judge.load();
         let moment = Moment { now, freeze, solo_operator: judge.house().solo_operator.as_deref() };
-        let grant = control.grants.iter().find(|grant| grant.covers(agent, &submission, &moment));
+        let grant = control.grants.iter().find(|grant| {
+            let brought_by = self.credentials.behind(&grant.by);
+            grant.covers(agent, &submission, brought_by.as_deref(), &moment)
+        });
         let (millis, entropy) = ids::fresh(now)?;
         let opening = Opening {
             id: ActionId::from_parts(millis, entropy),
@@ -264,7 +267,7 @@ impl Engine {
             // has been decided and run meanwhile.
             let row = idempotency_row(agent, key, *request, id, now);
             let commit = Commit { idempotency: Some(row), ..Commit::default() };
-            match self.store.commit(commit).await {
+            match self.commit(commit).await {
                 Ok(_) => {}
                 Err(CommitError::Conflict(Conflict::IdempotencyKeyUsed { request: used, action })) => {
                     if used != *request {

@@ -189,12 +189,21 @@ impl Grant {
     /// Only where policy asks for one approval, by anyone, and allows remembering so far: a grant never replaces several
     /// people, never a block, and never a person of a role, because whoever granted it may not have had that role.
     /// The limits are those of the policy that judges now: one that was tightened since holds for old grants too.
+    /// `brought_by` is who may be behind the one who granted it: what they could not approve they cannot grant either.
     #[must_use]
-    pub fn covers(&self, agent: &Principal, submission: &Submission, moment: &Moment<'_>) -> bool {
-        let by_owner = self.by == agent.name || agent.owner.as_ref() == Some(&self.by);
+    pub fn covers(
+        &self,
+        agent: &Principal,
+        submission: &Submission,
+        brought_by: Option<&str>,
+        moment: &Moment<'_>,
+    ) -> bool {
+        let is_own = |name: &str| agent.name == name || agent.owner.as_deref() == Some(name);
+        let may_approve = |name: &str| !is_own(name) || moment.solo_operator == Some(name);
         can_be_remembered(&submission.verdict)
             && self.is_within(&submission.verdict.remember_limits, moment.now)
-            && (!by_owner || moment.solo_operator == Some(&self.by))
+            && may_approve(&self.by)
+            && brought_by.is_none_or(may_approve)
             && self.is_about(&agent.name, submission)
     }
 

@@ -62,7 +62,7 @@ fn grant(change: impl FnOnce(&mut Grant)) -> Grant {
 }
 
 fn covers(grant: &Grant, submission: &Submission, second: i64) -> bool {
-    grant.covers(&riley(), submission, &Moment::at(at(second)))
+    grant.covers(&riley(), submission, None, &Moment::at(at(second)))
 }
 
 #[test]
@@ -139,8 +139,18 @@ fn nobody_grants_to_their_own_agent_unless_they_are_alone() {
     let (own, call) = (grant(|grant| grant.by = "olga".into()), submission(|_| ()));
     assert!(!covers(&own, &call, 1));
     let alone = |name| Moment { solo_operator: Some(name), ..Moment::at(at(1)) };
-    assert!(own.covers(&riley(), &call, &alone("olga")));
-    assert!(!own.covers(&riley(), &call, &alone("ann")));
+    assert!(own.covers(&riley(), &call, None, &alone("olga")));
+    assert!(!own.covers(&riley(), &call, None, &alone("ann")));
+}
+
+#[test]
+fn nobody_grants_to_the_agent_of_whoever_may_be_behind_them() {
+    let (granted, call) = (grant(|_| ()), submission(|_| ()));
+    let moment = Moment::at(at(1));
+    assert!(granted.covers(&riley(), &call, Some("ann"), &moment));
+    assert!(!granted.covers(&riley(), &call, Some("olga"), &moment));
+    let alone = Moment { solo_operator: Some("olga"), ..moment };
+    assert!(granted.covers(&riley(), &call, Some("olga"), &alone));
 }
 
 #[test]

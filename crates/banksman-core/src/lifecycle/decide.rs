@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::seats::{acting, behind, is_own, people};
+use super::seats::{acting, behind, people};
 use super::{Ballot, Edit, Effect, Moment, Notice, Transition, hold, moved};
 use crate::audit::Fact;
 use crate::grant::can_be_remembered;
@@ -155,12 +155,12 @@ fn admit(case: &Case, ballot: &Ballot, moment: &Moment<'_>) -> Result<Open, Refu
     }
     let verdict = &case.submission.verdict;
     let name = &ballot.reviewer.name;
-    if ballot.decision.approves() && is_own(case, name) && moment.solo_operator != Some(name) {
+    if ballot.decision.approves() && case.is_of(name) && moment.solo_operator != Some(name) {
         return Err(Refusal::SelfApproval);
     }
     if let Some(sponsor) = ballot.brought_by.as_deref()
         && ballot.decision.approves()
-        && is_own(case, sponsor)
+        && case.is_of(sponsor)
         && moment.solo_operator != Some(sponsor)
     {
         return Err(Refusal::NotIndependent { by: name.clone(), other: sponsor.to_owned() });
@@ -237,7 +237,7 @@ fn review(case: &Case, ballot: &Ballot, version: u32, at: Timestamp) -> Review {
         roles: ballot.reviewer.roles.clone(),
         acting: if approves { acting(case, ballot) } else { Vec::new() },
         brought_by: ballot.brought_by.clone(),
-        solo_operator: approves && is_own(case, &ballot.reviewer.name),
+        solo_operator: approves && case.is_of(&ballot.reviewer.name),
         decision: ballot.decision,
         version,
         at,

@@ -3,11 +3,6 @@
 use super::Ballot;
 use crate::{Acting, ActingSource, Case, Escalation, Review, State};
 
-/// Whether the action is this person's, or their own agent's.
-pub(super) fn is_own(case: &Case, name: &str) -> bool {
-    case.agent == name || case.owner.as_deref() == Some(name)
-}
-
 /// Who may be behind a review. Whoever brings someone in holds the link that makes them: until somebody else has
 /// confirmed that there is another person, what the two say is one person's word.
 pub(super) fn behind(review: &Review) -> &str {
@@ -49,9 +44,7 @@ pub(super) fn acting(case: &Case, ballot: &Ballot) -> Vec<Acting> {
     }
     let lent = ballot.lent.iter().filter(|lent| {
         is_needed(&lent.role)
-            && lent
-                .on_behalf_of()
-                .is_some_and(|lender| lender != ballot.reviewer.name && !is_own(case, lender))
+            && lent.on_behalf_of().is_some_and(|lender| lender != ballot.reviewer.name && !case.is_of(lender))
     });
     acting.extend(lent.cloned());
     acting

@@ -47,6 +47,18 @@ async fn a_delegate_decides_on_behalf_and_the_record_says_so() {
 }
 
 #[tokio::test]
+async fn what_is_lent_by_someone_whom_the_agents_owner_brought_in_does_not_count() {
+    let world = World::with_policy(TOOLS).await;
+    world.engine.delegate(&world.ann, to("cem")).await.unwrap();
+    let case = world.propose(&world.riley, "invoice", "{}").await;
+    world.bring_in("ann", &["finance"], "olga").await;
+    assert_eq!(refusal(world.approve(&world.cem, &case).await).code(), "missing_role");
+    let other = world.propose(&world.bo, "invoice", "{}").await;
+    assert_eq!(world.approve(&world.cem, &other).await.unwrap().status(), Status::Authorised);
+    world.close().await;
+}
+
+#[tokio::test]
 async fn it_holds_from_its_first_instant_to_its_last() {
     let world = World::with_policy(TOOLS).await;
     let now = Timestamp::from_micros(1_700_000_000_000_000);

@@ -1,6 +1,7 @@
 //! Actions that Banksman itself runs: claimed with the proposal, and written down whoever asks.
 
 use banksman_core::json::CanonicalJson;
+use banksman_core::wire::GrantBody;
 use banksman_core::{Action, Kind, Outcome, Risk, Status, Tier, Verdict};
 use banksman_engine::{EngineError, ProposeRequest};
 
@@ -37,6 +38,26 @@ async fn what_is_held_is_not_claimed_and_the_same_tool_of_another_server_is_anot
     assert_eq!(one.case.status(), Status::Pending);
     assert!(same.joined && same.case.id == one.case.id);
     assert!(!other.joined);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_counted_grant_is_used_up_by_what_is_claimed_with_the_proposal() {
+    let world = World::new().await;
+    let once = GrantBody {
+        agent: "riley".into(),
+        tool: "deploy".into(),
+        digest: None,
+        args: None,
+        session: None,
+        expires_in_seconds: 60,
+        uses: Some(1),
+    };
+    world.engine.grant(&world.ada, once).await.unwrap();
+    let first = world.engine.propose(&world.riley, forwarded("deploy", "work")).await.unwrap();
+    assert_eq!(first.case.status(), Status::Executing);
+    let second = world.engine.propose(&world.riley, forwarded("deploy", "work")).await.unwrap();
+    assert_eq!(second.case.status(), Status::Pending);
     world.close().await;
 }
 

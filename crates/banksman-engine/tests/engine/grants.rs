@@ -281,3 +281,18 @@ async fn nobody_grants_to_their_own_agent() {
     assert!(matches!(own, EngineError::Invalid(_)), "{own:?}");
     world.close().await;
 }
+
+#[tokio::test]
+async fn nobody_grants_to_the_agent_of_whoever_brought_them_in() {
+    let world = World::new().await;
+    world.engine.grant(&world.cem, by_hand("riley", "deploy")).await.unwrap();
+    assert_eq!(deploy(&world, "staging", None).await.status(), Status::Authorised);
+    world.bring_in("cem", &[], "olga").await;
+    let tried = error(world.engine.grant(&world.cem, by_hand("riley", "deploy")).await);
+    assert!(matches!(tried, EngineError::Invalid(_)), "{tried:?}");
+    // Nor does what they granted before anyone knew.
+    assert_eq!(deploy(&world, "production", None).await.status(), Status::Pending);
+    world.engine.grant(&world.cem, by_hand("bo", "deploy")).await.unwrap();
+    assert_eq!(world.propose(&world.bo, "deploy", "{}").await.status(), Status::Authorised);
+    world.close().await;
+}
