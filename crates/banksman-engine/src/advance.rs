@@ -197,7 +197,7 @@ impl Engine {
             notices,
             ..Commit::default()
         };
-        let committed = self.store.commit(commit).await?;
+        let committed = self.commit(commit).await?;
         self.publish(std::slice::from_ref(&case), committed.last_seq);
         if was_pending && case.status().is_resolved() {
             self.admission.freed(&case.agent);

@@ -206,7 +206,7 @@ impl Engine {
         };
         let post = Post { seen: Some(seen), ..Post::default() };
         let commit = Commit { post: Some(Box::new(post)), ..Commit::default() };
-        match self.store.commit(commit).await {
+        match self.commit(commit).await {
             Ok(_) => Ok(true),
             Err(CommitError::Conflict(Conflict::EventSeen)) => Ok(false),
             Err(error) => Err(EngineError::unguarded(error)),

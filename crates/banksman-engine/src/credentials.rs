@@ -221,7 +221,7 @@ impl Engine {
                 commit.control.push(change);
                 commit.events.push(event);
             }
-            match self.store.commit(commit).await {
+            match self.commit(commit).await {
                 Ok(committed) => {
                     self.live.advance(committed.last_seq);
                     self.reload_control().await?;
@@ -262,7 +262,7 @@ impl Engine {
     /// Writes a change of the house rules that does not depend on what they were.
     pub(crate) async fn change_house(&self, change: ControlChange, event: Event) -> Result<(), EngineError> {
         let commit = Commit { control: vec![change], events: vec![event], ..Commit::default() };
-        let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        let committed = self.commit(commit).await.map_err(EngineError::unguarded)?;
         self.live.advance(committed.last_seq);
         self.reload_control().await
     }

@@ -108,7 +108,7 @@ impl Engine {
         let post = (!deliveries.is_empty()).then(|| Box::new(Post { deliveries, ..Post::default() }));
         let settled_notices = notices.iter().map(|notice| notice.id).collect();
         let commit = Commit { settled_notices, post, ..Commit::default() };
-        self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        self.commit(commit).await.map_err(EngineError::unguarded)?;
         sink.planned();
         Ok(notices.len())
     }

@@ -21,6 +21,7 @@ use crate::statistics::Counting;
 use crate::tally::Tally;
 use crate::timekeeper::Timekeeper;
 use crate::triage::TriageDesk;
+use crate::unheard::Unheard;
 use crate::{Clock, EngineError, Evaluator, Judge, Signer};
 
 /// What an installation may set.
@@ -60,6 +61,7 @@ pub struct Engine {
     pub(crate) resume_targets: ArcSwap<Vec<ResumeTarget>>,
     pub(crate) tally: Tally,
     pub(crate) counting: Counting,
+    pub(crate) unheard: Unheard,
 }
 
 impl Engine {
@@ -97,6 +99,7 @@ impl Engine {
             resume_targets: ArcSwap::default(),
             tally: Tally::default(),
             counting: Counting::default(),
+            unheard: Unheard::default(),
         }))
     }
 

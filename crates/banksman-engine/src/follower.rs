@@ -18,7 +18,7 @@ impl Engine {
         }
     }
 
-    async fn take_in(&self, news: &News) {
+    pub(crate) async fn take_in(&self, news: &News) {
         // Forget before the sequence rises: whoever reads between the two does not keep what it read (see fetch).
         for of in &news.of {
             if let NewsOf::Action { id, .. } = of {

@@ -59,7 +59,7 @@ impl Engine {
         let digest = judge.digest();
         let fact = Fact::PolicyLoaded { digest, source: source.to_owned() };
         let commit = Commit { events: vec![Event::general(now, Actor::System, fact)], ..Commit::default() };
-        let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        let committed = self.commit(commit).await.map_err(EngineError::unguarded)?;
         self.live.advance(committed.last_seq);
         for warning in judge.house().warnings() {
             tracing::warn!("the policy says {warning}");
@@ -87,7 +87,7 @@ impl Engine {
                 events: vec![Event::general(now, Actor::from(by), fact)],
                 ..Commit::default()
             };
-            match self.store.commit(commit).await {
+            match self.commit(commit).await {
                 Ok(committed) => {
                     self.live.advance(committed.last_seq);
                     return self.reload_control().await;

@@ -40,6 +40,7 @@ mod edit;
 mod cancel;
 mod claim;
 mod outcome;
+mod spend;
 
 mod delegations;
 mod grants;
@@ -54,6 +55,7 @@ mod resume;
 mod dispatcher;
 mod follower;
 mod timekeeper;
+mod unheard;
 
 pub use admission::QueueLimits;
 pub use attend::Desk;

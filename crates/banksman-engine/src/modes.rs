@@ -86,7 +86,7 @@ impl Engine {
                 notices: because_of.map(|action| fell_back(action, now)).into_iter().collect(),
                 ..Commit::default()
             };
-            match self.store.commit(commit).await {
+            match self.commit(commit).await {
                 Ok(committed) => {
                     tracing::error!(reason, "the mode fell back from production to shadow");
                     self.live.advance(committed.last_seq);

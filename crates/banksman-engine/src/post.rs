@@ -110,7 +110,7 @@ impl Engine {
     /// If it cannot be recorded.
     pub async fn record_post(&self, post: Post, events: Vec<Event>) -> Result<(), EngineError> {
         let commit = Commit { events, post: Some(Box::new(post)), ..Commit::default() };
-        let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        let committed = self.commit(commit).await.map_err(EngineError::unguarded)?;
         self.live.advance(committed.last_seq);
         Ok(())
     }
@@ -130,7 +130,7 @@ impl Engine {
     /// If it cannot be recorded.
     pub async fn read_on(&self, reading: LogReading, post: Post) -> Result<bool, EngineError> {
         let post = Post { reading: Some(reading), ..post };
-        match self.store.commit(Commit { post: Some(Box::new(post)), ..Commit::default() }).await {
+        match self.commit(Commit { post: Some(Box::new(post)), ..Commit::default() }).await {
             Ok(_) => Ok(true),
             Err(CommitError::Conflict(Conflict::ReadOn)) => Ok(false),
             Err(error) => Err(EngineError::unguarded(error)),

@@ -92,7 +92,7 @@ impl Engine {
             commit.events.push(Event::general(now, Actor::from(agent), fact));
             commit.batch = Some(record.clone());
             let spends = !commit.control.is_empty();
-            let conflict = match self.store.commit(commit).await {
+            let conflict = match self.commit(commit).await {
                 Ok(committed) => {
                     self.publish(&cases, committed.last_seq);
                     self.dispatcher.nudge();

@@ -53,9 +53,11 @@ impl Engine {
     pub fn start_workers(self: &Arc<Self>, sink: Arc<dyn crate::NoticeSink>) -> Vec<JoinHandle<()>> {
         let keep_time = Arc::clone(self);
         let dispatch = Arc::clone(self);
+        let hear = Arc::clone(self);
         let mut workers = vec![
             tokio::spawn(async move { keep_time.keep_time().await }),
             tokio::spawn(async move { dispatch.dispatch(sink).await }),
+            tokio::spawn(async move { hear.hear().await }),
         ];
         if let Some(news) = self.store.follow(self.live.newest()) {
             let follow = Arc::clone(self);

@@ -73,7 +73,7 @@ impl Engine {
         // About the house: an event about an action is a step of it.
         let event = Event::general(now, Actor::System, fact).by_way_of(&desk.channel);
         let commit = Commit { events: vec![event], ..Commit::default() };
-        let committed = self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        let committed = self.commit(commit).await.map_err(EngineError::unguarded)?;
         self.live.advance(committed.last_seq);
         Ok(())
     }

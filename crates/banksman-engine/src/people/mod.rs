@@ -207,7 +207,7 @@ impl Engine {
                 events: changes.into_iter().map(event).collect(),
                 ..Commit::default()
             };
-            match self.store.commit(commit).await {
+            match self.commit(commit).await {
                 Ok(committed) => {
                     self.live.advance(committed.last_seq);
                     if changes_rights {

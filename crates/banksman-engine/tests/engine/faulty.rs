@@ -1,6 +1,7 @@
 //! A store that fails when told to, in the two ways in which a store can fail.
 
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -30,11 +31,20 @@ pub(crate) struct FaultyStore {
     real: Arc<dyn Store>,
     next: Mutex<VecDeque<Option<Fault>>>,
     news: Mutex<Option<mpsc::Receiver<News>>>,
+    /// Commits wait while someone has this for writing.
+    pub(crate) gate: tokio::sync::RwLock<()>,
+    waiting: AtomicUsize,
 }
 
 impl FaultyStore {
     pub(crate) fn over(real: Arc<dyn Store>) -> Self {
-        Self { real, next: Mutex::default(), news: Mutex::default() }
+        Self {
+            real,
+            next: Mutex::default(),
+            news: Mutex::default(),
+            gate: tokio::sync::RwLock::default(),
+            waiting: AtomicUsize::default(),
+        }
     }
 
     /// What happens to the next commits; those after them are left alone.
@@ -47,6 +57,11 @@ impl FaultyStore {
         let (sender, receiver) = mpsc::channel(1);
         *self.news.lock().unwrap() = Some(receiver);
         sender
+    }
+
+    /// How many commits wait at the gate.
+    pub(crate) fn waiting(&self) -> usize {
+        self.waiting.load(Ordering::SeqCst)
     }
 
     /// Whether every fault has happened.
@@ -62,6 +77,9 @@ fn lost() -> CommitError {
 #[async_trait::async_trait]
 impl Store for FaultyStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, CommitError> {
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        let _open = self.gate.read().await;
+        self.waiting.fetch_sub(1, Ordering::SeqCst);
         let fault = self.next.lock().unwrap().pop_front().flatten();
         match fault {
             None => self.real.commit(commit).await,

@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::{ActionId, Case, Decision, Principal, Status};
-use banksman_engine::EngineError;
+use banksman_engine::{EngineError, LogSink};
+use banksman_store::Store as _;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::faulty::Fault;
-use crate::world::{HOUR, World, error};
+use crate::world::{HOUR, World, ballot, error};
 
 const LONG: Duration = Duration::from_secs(60);
 
@@ -114,4 +115,41 @@ async fn streams_learn_of_every_event() {
     newest.changed().await.unwrap();
     assert_eq!(*newest.borrow(), before + 2);
     world.close().await;
+}
+
+/// A reviewer who decides and hangs up while the store is slow.
+async fn decide_and_hang_up(world: &World, case: &Case, fault: Option<Fault>) {
+    let closed = world.store.gate.write().await;
+    world.store.next([fault]);
+    let (engine, ann, id) = (Arc::clone(&world.engine), Arc::clone(&world.ann), case.id);
+    let request = ballot(case, Decision::Approve);
+    let deciding = tokio::spawn(async move { engine.decide(&ann, id, request).await });
+    while world.store.waiting() == 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    deciding.abort();
+    assert!(deciding.await.unwrap_err().is_cancelled());
+    drop(closed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_decision_is_heard_of_although_whoever_decided_hung_up() {
+    for fault in [None, Some(Fault::Stored)] {
+        let world = World::new().await;
+        let workers = world.engine.start_workers(Arc::new(LogSink));
+        let case = world.held().await;
+        while !world.store.notices(1).await.unwrap().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let began = Instant::now();
+        let waiter = waiting(&world, &world.riley, case.id);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        decide_and_hang_up(&world, &case, fault).await;
+        assert_eq!(waiter.await.unwrap().status(), Status::Authorised, "{fault:?}");
+        assert!(began.elapsed() < LONG / 2, "it waited for the end of its patience");
+        let shown = world.engine.case(case.id).await.unwrap();
+        assert_eq!(shown.status(), Status::Authorised, "and what is remembered is not old");
+        workers.into_iter().for_each(|worker| worker.abort());
+        world.close().await;
+    }
 }
