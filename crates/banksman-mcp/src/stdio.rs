@@ -166,6 +166,11 @@ impl<G: Gate> Proxy<G> {
             Ok(view) => view,
             Err(error) => return self.tell(&id, &view_words::refused(&error)).await,
         };
+        // The digest of what a client runs itself does not name a server, so that the same call at another one joins this.
+        // People approved it for the server that they were shown.
+        if view.context.server.as_ref() != Some(&self.name) {
+            return self.tell(&id, &view_words::elsewhere(&view)).await;
+        }
         let (view, waiting) = self.hold(&message, view).await;
         if waiting {
             self.tell(&id, &view_words::pending(&view)).await;

@@ -23,6 +23,16 @@ pub(crate) fn pending(view: &ActionView) -> String {
     )
 }
 
+pub(crate) fn elsewhere(view: &ActionView) -> String {
+    let id = view.id;
+    let place =
+        view.context.server.as_deref().map_or_else(|| "elsewhere".into(), |name| format!("at {name:?}"));
+    format!(
+        "NOT EXECUTED: the same call of yours already waits to run {place} ({id}), and an approval is for one place. Try \
+         again once that is decided, or cancel it."
+    )
+}
+
 pub(crate) fn not_run(view: &ActionView) -> String {
     let (id, status) = (view.id, view.status);
     let resolution = view.resolution.as_ref();

@@ -80,10 +80,17 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         ],
     )?;
     let mut argv = vec![shell.into_os_string()];
-    argv.extend(options.into_iter().map(OsString::from));
-    argv.extend(["-c".into(), line.into()]);
-    argv.extend(positional.into_iter().map(OsString::from));
+    argv.extend(command_line(options, line, positional)?.into_iter().map(OsString::from));
     gated(&args.place, context, &action, &Program { argv }, PATIENCE)
+}
+
+/// What the shell is started with. A text that looks like an option would be taken for one, and what follows it for the
+/// text; not every shell knows `--` here.
+fn command_line(options: Vec<String>, text: String, positional: Vec<String>) -> anyhow::Result<Vec<String>> {
+    if text.starts_with(['-', '+']) {
+        return Err(not_understood("a text that begins like an option"));
+    }
+    Ok(options.into_iter().chain(["-c".to_owned(), text]).chain(positional).collect())
 }
 
 fn bounded(source: impl Read) -> anyhow::Result<String> {
@@ -183,6 +190,16 @@ mod tests {
             assert_eq!(read.positional, positional, "{line}");
         }
         assert_eq!(read("").unwrap().source, Source::Input);
+    }
+
+    #[test]
+    fn what_was_judged_is_what_the_shell_takes_for_its_text() {
+        let line = |text: &str| command_line(vec!["-l".into()], text.into(), vec!["x".into()]).ok();
+        assert_eq!(line("ls -l").unwrap(), ["-l", "-c", "ls -l", "x"]);
+        // With `-c -- -e 'touch y'`, `-e` would be judged and `touch y` run.
+        for text in ["-e", "+e", "--", "-"] {
+            assert_eq!(line(text), None, "{text}");
+        }
     }
 
     #[test]
