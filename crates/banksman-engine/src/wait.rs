@@ -55,6 +55,8 @@ impl Engine {
             let case = Box::pin(self.recall(id)).await?;
             visible_to(caller, &case)?;
             if there(&case) {
+                // Their credential may have been revoked while they waited, which can be long.
+                Box::pin(self.confirm(caller, self.control.load().epoch)).await?;
                 return Ok(case);
             }
             drop(case);

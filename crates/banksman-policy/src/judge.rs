@@ -44,9 +44,15 @@ struct Voice<'p> {
 
 impl<'p> Voice<'p> {
     fn floor(source: impl Into<Cow<'p, str>>, tier: Tier, note: impl Into<String>) -> Self {
-        let effect = Effect { tier: Some(tier), ..Effect::default() };
+        let effect = Effect { tier: Some(tier), quorum: usual_quorum(tier), ..Effect::default() };
         Self { source: source.into(), effect: Cow::Owned(effect), note: Some(note.into()) }
     }
+}
+
+/// How many people a demand means that does not say so. Rules say it when they are compiled; without this, a rule that names
+/// one person would answer for whatever else escalates.
+fn usual_quorum(tier: Tier) -> Option<Quorum> {
+    (tier == Tier::Escalate).then(|| Quorum::new(2, Vec::new()))
 }
 
 impl Policy {
@@ -183,16 +189,10 @@ impl Policy {
         let shortest = |pick: fn(&Effect) -> Option<u64>, usual: u64| {
             voices.iter().filter_map(|voice| pick(&voice.effect)).min().unwrap_or(usual)
         };
-        let escalated = if tier == Tier::Escalate && voices.iter().all(|voice| voice.effect.quorum.is_none())
-        {
-            Quorum::new(2, Vec::new())
-        } else {
-            Quorum::one()
-        };
         let quorum = voices
             .iter()
             .filter_map(|voice| voice.effect.quorum.as_ref())
-            .fold(escalated, |quorum, other| quorum.at_least(other));
+            .fold(Quorum::one(), |quorum, other| quorum.at_least(other));
         let more = voices.iter().map(|voice| voice.effect.extra_people).max().unwrap_or(0);
         let quorum = Quorum::new(quorum.count() + more, quorum.roles().to_vec());
         let remember =
@@ -269,7 +269,8 @@ fn triage_voice(triage: &Triage) -> Option<Voice<'static>> {
         Triage { tier: None, risk: None, .. } => return None,
         Triage { tier, .. } => ("triage.raised", *tier, "the evaluator raised it".into()),
     };
-    let effect = Effect { tier, risk: triage.risk, ..Effect::default() };
+    let quorum = tier.and_then(usual_quorum);
+    let effect = Effect { tier, quorum, risk: triage.risk, ..Effect::default() };
     Some(Voice { source: source.into(), effect: Cow::Owned(effect), note: Some(note) })
 }
 

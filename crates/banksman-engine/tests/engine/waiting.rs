@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use banksman_core::{ActionId, Case, Decision, Principal, Status};
+use banksman_core::{ActionId, Actor, Case, Decision, Principal, PrincipalKind, Status};
 use banksman_engine::{EngineError, LogSink};
 use banksman_store::Store as _;
 use tokio::task::JoinHandle;
@@ -49,6 +49,21 @@ async fn no_decision_falls_between_looking_and_waiting() {
         assert_eq!(waiter.await.unwrap().status(), Status::Authorised);
     }
     assert!(began.elapsed() < LONG / 2);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn who_is_revoked_while_they_wait_is_told_nothing() {
+    let world = World::new().await;
+    let issued = world.issue(PrincipalKind::Agent, "dot").await;
+    let dot = world.engine.authenticate(&issued.secret).await.unwrap();
+    let case = world.propose(&dot, "refund", "{}").await;
+    let (engine, id) = (Arc::clone(&world.engine), case.id);
+    let waiter = tokio::spawn(async move { engine.wait(&dot, id, LONG).await });
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    world.engine.revoke_token(issued.id, Actor::Operator).await.unwrap();
+    world.approve(&world.ann, &case).await.unwrap();
+    assert!(matches!(error(waiter.await.unwrap()), EngineError::Unauthenticated));
     world.close().await;
 }
 

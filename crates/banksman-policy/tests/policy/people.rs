@@ -7,7 +7,7 @@ use banksman_core::json::CanonicalJson;
 use banksman_core::{
     Action, ActionId, Assessment, Ballot, Command, Decision, Escalation, GrantId, Kind, Mode, Moment,
     Opening, Principal, PrincipalKind, RememberScope, Risk, Severity, Status, Submission, Tier, Timestamp,
-    TokenId, Verdict, open, step,
+    TokenId, Triage, Verdict, open, step,
 };
 use banksman_policy::{Facts, Policy};
 use proptest::prelude::*;
@@ -53,6 +53,16 @@ fn high_severity_adds_a_person() {
     let severe = Action { predicted_severity: Some(Severity::S3), ..pay() };
     assert_eq!(verdict_of(&policy, &pay()).quorum.count(), 2);
     assert_eq!(verdict_of(&policy, &severe).quorum.count(), 3, "two, and one more");
+}
+
+#[test]
+fn what_is_escalated_takes_two_people_also_where_a_rule_names_one() {
+    let policy = policy("tools: {pay: {tier: approve, roles: [finance]}}");
+    let triage = Some(Triage { tier: Some(Tier::Escalate), ..Triage::default() });
+    let raised = Assessment { triage, ..Assessment::of(Vec::new()) };
+    let verdict = policy.judge(&pay(), &raised, &Facts::plain("riley", Timestamp::default())).verdict;
+    assert_eq!((verdict.tier, verdict.quorum.count()), (Tier::Escalate, 2));
+    assert_eq!(verdict.quorum.roles(), ["finance"]);
 }
 
 #[test]

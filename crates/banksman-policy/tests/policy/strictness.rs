@@ -237,6 +237,10 @@ proptest! {
         let windows = policy.assumed_windows(&action, &assessment, &facts, &assumed.collect());
         let after = policy.judge(&action, &assessment, &Facts { windows: &windows, ..facts }).verdict;
         prop_assert!(after.tier >= before.tier);
+        prop_assert!(after.quorum.count() >= before.quorum.count());
+        if after.tier == Tier::Escalate && at_limit == "escalate" && before.tier < Tier::Escalate {
+            prop_assert!(after.quorum.count() >= 2, "whatever escalates takes two people");
+        }
         if shown.is_some_and(|value| value > limit) && action.tool == "pay" {
             prop_assert!(after.tier >= at_limit.parse().unwrap());
         }

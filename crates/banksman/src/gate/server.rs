@@ -53,7 +53,7 @@ impl ServerGate {
             match self.client.await_action(action.id, round_until(question.until)) {
                 Ok(later) => action = later,
                 // A hold outlives its server: whoever restarts it must not cost the agent its place.
-                Err(ClientError::Unreachable { .. } | ClientError::NoAnswer { .. }) => thread::sleep(BREATH),
+                Err(error) if may_pass(&error) => thread::sleep(BREATH),
                 Err(error) => return refusal(error),
             }
         }
@@ -156,6 +156,16 @@ fn denied(action: &ActionView) -> String {
     let words = [&resolution.message, &resolution.reason].into_iter().flatten().next();
     let words = words.map(|words| format!(" {}: {words}", resolution.by)).unwrap_or_default();
     format!("Banksman: {} was denied by {}, not executed.{words}", action.id, resolution.by)
+}
+
+/// Whether another try may fare better: nothing answers, or what answers cannot now; or a proxy says so in its place.
+fn may_pass(error: &ClientError) -> bool {
+    match error {
+        ClientError::Unreachable { .. } | ClientError::NoAnswer { .. } => true,
+        ClientError::Problem(problem) => problem.status >= 500,
+        ClientError::Unexpected { status, .. } => (502..=504).contains(status),
+        ClientError::InvalidRequest { .. } => false,
+    }
 }
 
 fn refusal(error: ClientError) -> Ruling {

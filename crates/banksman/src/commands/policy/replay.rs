@@ -4,8 +4,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use banksman_client::ActionsQuery;
-use banksman_core::wire::ActionView;
-use banksman_core::{Action, ActionId, Assessment, Decision, Mode, Status, Tier, Timestamp, Verdict};
+use banksman_core::wire::{ActionView, ContextView};
+use banksman_core::{
+    Action, ActionId, Assessment, Decision, Estimate, Mode, Status, Tier, Timestamp, Verdict,
+};
 use banksman_policy::{Contradiction, Ending, Facts, HumanAnswer, Meters, Policy, Replay, Replayed};
 
 use crate::context::Context;
@@ -157,22 +159,50 @@ fn ending(status: Status) -> Ending {
     }
 }
 
-/// The action as far as policy asks about it.
+/// The action as far as policy asks about it. Field by field, so that one that policy learns to ask about is not forgotten.
 fn action_of(view: &ActionView) -> Action {
-    let said = &view.context;
-    let mut action = Action::bare(view.tool.as_str(), view.kind, view.args.clone());
-    action.description.clone_from(&said.description);
-    action.session.clone_from(&said.session);
-    action.thread.clone_from(&said.thread);
-    action.task.clone_from(&said.task);
-    action.action_type.clone_from(&said.action_type);
-    action.predicted_severity = said.predicted_severity;
-    action.estimate.cost_usd = said.estimated_cost_usd;
-    action.estimate.duration_ms = said.estimated_duration_ms;
-    action.affected_systems.clone_from(&said.affected_systems);
-    action.reversible = said.reversible;
-    action.annotations = said.annotations;
-    action
+    let ContextView {
+        description,
+        rationale,
+        evidence,
+        session,
+        thread,
+        task,
+        action_type,
+        predicted_severity,
+        estimated_cost_usd,
+        estimated_duration_ms,
+        affected_systems,
+        reversible,
+        rollback_plan,
+        args_schema,
+        state_before,
+        preconditions,
+        server,
+        annotations,
+        forwarded,
+    } = view.context.clone();
+    Action {
+        description,
+        rationale,
+        evidence,
+        session,
+        thread,
+        task,
+        action_type,
+        predicted_severity,
+        estimate: Estimate { cost_usd: estimated_cost_usd, duration_ms: estimated_duration_ms },
+        affected_systems,
+        reversible,
+        rollback_plan,
+        args_schema,
+        state_before,
+        preconditions,
+        server,
+        annotations,
+        forwarded,
+        ..Action::bare(view.tool.as_str(), view.kind, view.args.clone())
+    }
 }
 
 /// What a person said last, if anyone said something that counts.
