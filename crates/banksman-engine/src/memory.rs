@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use banksman_core::{ActionId, Case};
+use banksman_core::{Action, ActionId, Assessment, Case, Finding, Review, State, Submission};
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 
@@ -19,14 +19,75 @@ struct ByBytes;
 
 impl Weighter<ActionId, Arc<Case>> for ByBytes {
     fn weight(&self, _: &ActionId, case: &Arc<Case>) -> u64 {
-        let action = &case.submission.action;
-        let opaque = [&action.evidence, &action.checkpoint, &action.state_before, &action.args_schema];
-        let bytes = action.args.as_str().len()
-            + opaque.iter().filter_map(|text| text.as_ref()).map(|text| text.as_str().len()).sum::<usize>()
-            + action.description.as_ref().map_or(0, String::len)
-            + action.rationale.as_ref().map_or(0, String::len);
-        EXPECTED_BYTES + u64::try_from(bytes).unwrap_or(u64::MAX / 2)
+        weight(case)
     }
+}
+
+/// Every text that others can make long. Only lengths are taken: this runs at each transition.
+fn weight(case: &Case) -> u64 {
+    let Submission { action, assessment, verdict, digest: _ } = case.submission.as_ref();
+    let bytes = said_by_agent(action)
+        + found(assessment)
+        + listed(&verdict.matched)
+        + listed(&verdict.messages)
+        + said_by_people(&case.reviews)
+        + said_of_its_end(&case.state);
+    EXPECTED_BYTES + u64::try_from(bytes).unwrap_or(u64::MAX / 2)
+}
+
+fn said_by_agent(action: &Action) -> usize {
+    let json = [
+        &action.evidence,
+        &action.checkpoint,
+        &action.state_before,
+        &action.args_schema,
+        &action.preconditions,
+    ];
+    let words = [&action.description, &action.rationale, &action.rollback_plan];
+    action.args.as_str().len()
+        + json.into_iter().flatten().map(|text| text.as_str().len()).sum::<usize>()
+        + words.into_iter().flatten().map(String::len).sum::<usize>()
+        + listed(&action.affected_systems)
+        + action.resume.as_ref().map_or(0, |resume| resume.url.len())
+}
+
+fn found(assessment: &Assessment) -> usize {
+    let finding = |finding: &Finding| {
+        let argument = finding.argument.as_ref().map_or(0, String::len);
+        size_of::<Finding>() + finding.rule.len() + finding.reason.len() + argument
+    };
+    let triage = assessment.triage.iter().flat_map(|triage| [&triage.rationale, &triage.problem]);
+    assessment.findings.iter().map(finding).sum::<usize>()
+        + listed(&assessment.resources)
+        + listed(&assessment.recommendations)
+        + assessment.impact.as_ref().map_or(0, String::len)
+        + triage.flatten().map(String::len).sum::<usize>()
+}
+
+fn said_by_people(reviews: &[Review]) -> usize {
+    let words = reviews.iter().flat_map(|review| [&review.reason, &review.message]);
+    size_of_val(reviews) + words.flatten().map(String::len).sum::<usize>()
+}
+
+fn said_of_its_end(state: &State) -> usize {
+    let (words, result) = match state {
+        State::Blocked { reason, .. } => (Some(reason), None),
+        State::Cancelled { reason, .. } | State::Revoked { reason, .. } => (reason.as_ref(), None),
+        State::Succeeded { result, .. } => (None, result.as_ref()),
+        State::Failed { error, result, .. } => (error.as_ref(), result.as_ref()),
+        State::Pending { .. }
+        | State::Authorised { .. }
+        | State::Denied { .. }
+        | State::Expired { .. }
+        | State::Executing { .. }
+        | State::Unknown { .. }
+        | State::Lapsed { .. } => (None, None),
+    };
+    words.map_or(0, String::len) + result.map_or(0, |text| text.as_str().len())
+}
+
+fn listed(texts: &[String]) -> usize {
+    size_of_val(texts) + texts.iter().map(String::len).sum::<usize>()
 }
 
 type Shard = Cache<ActionId, Arc<Case>, ByBytes>;
@@ -71,6 +132,139 @@ impl Memory {
     pub(crate) fn forget(&self, id: ActionId) {
         if let Some(mut shard) = self.shard(id) {
             shard.remove(&id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use banksman_core::json::CanonicalJson;
+    use banksman_core::{Authority, Claim, Decision, Kind, Risk, Tier, Timestamp, Triage, Verdict};
+
+    use super::*;
+
+    const LONG: usize = 100_000;
+
+    fn case() -> Case {
+        let args = CanonicalJson::parse(b"{}").unwrap();
+        let action = Action::bare("read", Kind::Tool, args);
+        let verdict = Verdict::new(Tier::Auto, Risk::Low, "x");
+        Case {
+            id: ActionId::from_parts(1, 1),
+            agent: "riley".into(),
+            owner: None,
+            batch: None,
+            created_at: Timestamp::from_micros(0),
+            revision: 1,
+            version: 1,
+            submission: Arc::new(Submission::new(action, Assessment::of(Vec::new()), verdict)),
+            reviews: Vec::new(),
+            state: State::Lapsed { at: Timestamp::from_micros(0) },
+        }
+    }
+
+    fn text() -> String {
+        "x".repeat(LONG)
+    }
+
+    fn json() -> CanonicalJson {
+        CanonicalJson::parse(format!("[{:?}]", text()).as_bytes()).unwrap()
+    }
+
+    fn action(change: impl FnOnce(&mut Action)) -> Case {
+        let mut case = case();
+        change(&mut Arc::make_mut(&mut case.submission).action);
+        case
+    }
+
+    fn assessment(change: impl FnOnce(&mut Assessment)) -> Case {
+        let mut case = case();
+        change(Arc::make_mut(&mut Arc::make_mut(&mut case.submission).assessment));
+        case
+    }
+
+    fn reviewed(reason: Option<String>, message: Option<String>) -> Case {
+        let review = Review {
+            by: "ann".into(),
+            roles: Vec::new(),
+            acting: Vec::new(),
+            brought_by: None,
+            solo_operator: false,
+            decision: Decision::Approve,
+            version: 1,
+            at: Timestamp::from_micros(0),
+            reason,
+            message,
+        };
+        Case { reviews: vec![review], ..case() }
+    }
+
+    fn ended(state: impl FnOnce(Authority, Claim, Timestamp) -> State) -> Case {
+        let at = Timestamp::from_micros(0);
+        Case { state: state(Authority::Policy, Claim { at, lease_expires_at: at }, at), ..case() }
+    }
+
+    #[test]
+    fn whatever_can_be_long_is_weighed() {
+        assert!(weight(&case()) < 2 * EXPECTED_BYTES);
+        for (what, case) in [
+            (
+                "args",
+                action(|action| {
+                    action.args = CanonicalJson::parse(format!("{{\"x\":{:?}}}", text()).as_bytes()).unwrap()
+                }),
+            ),
+            ("description", action(|action| action.description = Some(text()))),
+            ("rationale", action(|action| action.rationale = Some(text()))),
+            ("evidence", action(|action| action.evidence = Some(json()))),
+            ("affected systems", action(|action| action.affected_systems = vec![text()])),
+            ("rollback plan", action(|action| action.rollback_plan = Some(text()))),
+            ("schema", action(|action| action.args_schema = Some(json()))),
+            ("state before", action(|action| action.state_before = Some(json()))),
+            ("preconditions", action(|action| action.preconditions = Some(json()))),
+            ("checkpoint", action(|action| action.checkpoint = Some(json()))),
+            ("a finding", assessment(|found| found.findings = vec![Finding::new("x", Risk::Low, text())])),
+            (
+                "findings",
+                assessment(|found| found.findings = vec![Finding::new("x", Risk::Low, "y"); LONG / 50]),
+            ),
+            ("resources", assessment(|found| found.resources = vec!["x".into(); LONG / 20])),
+            ("recommendations", assessment(|found| found.recommendations = vec![text()])),
+            ("impact", assessment(|found| found.impact = Some(text()))),
+            ("triage", assessment(|found| found.triage = Some(Triage::failed(text())))),
+            ("a reason", reviewed(Some(text()), None)),
+            ("a message", reviewed(None, Some(text()))),
+            (
+                "a result",
+                ended(|authority, claim, at| State::Succeeded { authority, claim, at, result: Some(json()) }),
+            ),
+            (
+                "an error",
+                ended(|authority, claim, at| State::Failed {
+                    authority,
+                    claim,
+                    at,
+                    error: Some(text()),
+                    result: None,
+                }),
+            ),
+            (
+                "its result",
+                ended(|authority, claim, at| State::Failed {
+                    authority,
+                    claim,
+                    at,
+                    error: None,
+                    result: Some(json()),
+                }),
+            ),
+            (
+                "why it was withdrawn",
+                ended(|_, _, at| State::Cancelled { at, by: "ann".into(), reason: Some(text()) }),
+            ),
+        ] {
+            let weight = weight(&case);
+            assert!(weight >= LONG as u64, "{what}: {weight}");
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::admission::Scope;
 use crate::advance::{FreezeOf, notices};
 use crate::consider::{Surroundings, Tab};
 use crate::grants::spent_grant;
-use crate::schema::check_args;
+use crate::schema::admit_args;
 use crate::{Engine, EngineError, ids};
 
 /// A proposal as it came in.
@@ -80,9 +80,9 @@ impl Engine {
     pub async fn propose(&self, agent: &Principal, request: ProposeRequest) -> Result<Proposed, EngineError> {
         let ProposeRequest { mut action, idempotency, patience, floor, schema_if_held, claims } = request;
         self.check_resume(&action)?;
-        let schema_error = check_args(&action);
-        if let Some(problem) = schema_error {
-            return Err(EngineError::InvalidArgs(problem));
+        // On the heap, as all that is rare: it would make every proposal's future larger.
+        if action.args_schema.is_some() {
+            Box::pin(admit_args(&action)).await?;
         }
         let own_schema = action.args_schema.clone().filter(|_| schema_if_held.is_some());
         let mut visit = self.admission.visit(&agent.name, self.config.limits, patience);
@@ -101,7 +101,6 @@ impl Engine {
             {
                 // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
                 action = transition.case.submission.action.clone();
-                // On the heap, as all that is rare: it would make every proposal's future larger.
                 match Box::pin(self.join(agent, id, idempotency.as_ref(), now)).await? {
                     Some(proposed) => return Ok(proposed),
                     None => {

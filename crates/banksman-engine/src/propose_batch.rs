@@ -12,7 +12,7 @@ use crate::advance::notices;
 use crate::consider::Tab;
 use crate::grants::spent_grant;
 use crate::propose::OpeningScene;
-use crate::schema::check_args;
+use crate::schema::admit_args;
 use crate::{Engine, EngineError, ids};
 
 /// More than this many would not be reviewed but waved through.
@@ -42,9 +42,12 @@ impl Engine {
         }
         let mut seen = HashSet::new();
         for (position, action) in actions.iter().enumerate() {
-            if let Some(problem) = check_args(action) {
-                return Err(EngineError::InvalidArgs(format!("item {position}: {problem}")));
-            }
+            admit_args(action).await.map_err(|error| match error {
+                EngineError::InvalidArgs(problem) => {
+                    EngineError::InvalidArgs(format!("item {position}: {problem}"))
+                }
+                other => other,
+            })?;
             self.check_resume(action)?;
             if !seen.insert(action.digest()) {
                 return Err(EngineError::Invalid(format!(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use banksman_core::audit::Event;
+use banksman_core::audit::{ActionRef, Event};
 use banksman_core::{Case, Principal};
 use banksman_store::{EventQuery, StoreError};
 
@@ -34,19 +34,22 @@ impl Engine {
             ..EventQuery::following(since, limit)
         };
         let mut next_since = since;
-        let mut ids = Vec::new();
+        let mut resolved: Vec<ActionRef> = Vec::new();
         for stored in self.store.events(query).await? {
             next_since = stored.seq;
             let event = Event::from_bytes(stored.body.as_bytes())
                 .map_err(|error| StoreError::Corrupt(format!("event {}: {error}", stored.seq)))?;
             if let Some(action) = event.action {
-                ids.retain(|id| *id != action.id);
-                ids.push(action.id);
+                resolved.retain(|known| known.id != action.id);
+                resolved.push(action);
             }
         }
-        let mut cases = Vec::with_capacity(ids.len());
-        for id in ids {
-            cases.push(self.recall(id).await?);
+        let mut cases = Vec::with_capacity(resolved.len());
+        for action in resolved {
+            let case = self.recall(action.id).await?;
+            // What is remembered may be from before another node's answer, which is not told a second time.
+            let is_old = case.revision < action.revision;
+            cases.push(if is_old { self.fetch(action.id).await? } else { case });
         }
         Ok(Resolutions { cases, next_since })
     }

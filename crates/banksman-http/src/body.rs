@@ -1,6 +1,7 @@
 //! Reading request bodies: strictly, and with errors that help.
 
 use std::error::Error as _;
+use std::time::Duration;
 
 use axum::body::{Bytes, to_bytes};
 use axum::extract::rejection::{FormRejection, PathRejection, QueryRejection};
@@ -18,6 +19,11 @@ const MAX_BODY: usize = 1024 * 1024;
 
 /// No message to an MCP server needs more.
 const MAX_MESSAGE: usize = 4 * 1024 * 1024;
+
+/// Nobody takes longer for a body, besides what the largest that is allowed takes over a slow line: whoever sends a head
+/// and nothing else would hold a connection for nothing, also without a credential.
+const PATIENCE: Duration = Duration::from_secs(30);
+const SLOW_LINE_BYTES_PER_SECOND: usize = 64 * 1024;
 
 /// A body that is one strict JSON value.
 pub(crate) struct JsonBody(pub(crate) Json);
@@ -90,7 +96,15 @@ async fn bytes(body: axum::body::Body) -> Result<Bytes, ProblemError> {
 }
 
 async fn limited(body: axum::body::Body, limit: usize) -> Result<Bytes, ProblemError> {
-    to_bytes(body, limit).await.map_err(|error| {
+    let slow_line = Duration::from_secs((limit / SLOW_LINE_BYTES_PER_SECOND) as u64);
+    limited_to(PATIENCE + slow_line, body, limit).await
+}
+
+async fn limited_to(time: Duration, body: axum::body::Body, limit: usize) -> Result<Bytes, ProblemError> {
+    let Ok(read) = tokio::time::timeout(time, to_bytes(body, limit)).await else {
+        return Err(ProblemError::new(Code::BodyTooSlow, "the rest of the body did not come in time"));
+    };
+    read.map_err(|error| {
         if error.source().is_some_and(|source| source.is::<LengthLimitError>()) {
             let mib = limit / (1024 * 1024);
             ProblemError::new(Code::BodyTooLarge, format!("a request has at most {mib} MiB"))
@@ -128,5 +142,42 @@ impl<T: DeserializeOwned + Send> FromRequestParts<App> for Params<T> {
         query
             .map(|query| Self(query.0))
             .map_err(|error| ProblemError::new(Code::InvalidRequest, error.body_text()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::Router;
+    use axum::routing::post;
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_ends_its_connection() {
+        let read = |request: Request| async {
+            let body = limited_to(Duration::from_millis(50), request.into_body(), 100).await;
+            body.map(|body| body.len().to_string())
+        };
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let server =
+            tokio::spawn(async move { axum::serve(listener, Router::new().route("/", post(read))).await });
+        for (length, answer) in [(4, "HTTP/1.1 200 OK"), (5, "HTTP/1.1 408 Request Timeout")] {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            let sent = format!("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\nfour");
+            client.write_all(sent.as_bytes()).await.unwrap();
+            let mut said = vec![0; 4096];
+            let first = client.read(&mut said).await.unwrap();
+            let head = String::from_utf8_lossy(&said[..first]).into_owned();
+            assert!(head.starts_with(answer), "{head}");
+            if length == 5 {
+                assert!(head.contains("connection: close") && head.contains("body_too_slow"), "{head}");
+                let end = tokio::time::timeout(Duration::from_secs(10), client.read(&mut said)).await;
+                assert_eq!(end.expect("it is held open").unwrap_or(0), 0);
+            }
+        }
+        server.abort();
     }
 }

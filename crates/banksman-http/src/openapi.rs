@@ -338,7 +338,7 @@ fn failures(access: Access, operation: &Operation) -> BTreeMap<u16, Vec<Code>> {
         }
     }
     if let Some(RequestBody { media, .. }) = operation.request {
-        all.extend([Code::BodyTooLarge, Code::InvalidRequest]);
+        all.extend([Code::BodyTooSlow, Code::BodyTooLarge, Code::InvalidRequest]);
         if media == "application/json" {
             all.push(Code::InvalidJson);
         }

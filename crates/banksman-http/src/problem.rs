@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use banksman_core::wire::Problem;
@@ -79,6 +79,7 @@ codes! {
     Lapsed => "lapsed", CONFLICT, "The authorisation has lapsed";
     Frozen => "frozen", CONFLICT, "Frozen";
     IllegalModeChange => "illegal_mode_change", CONFLICT, "The mode cannot change like that";
+    BodyTooSlow => "body_too_slow", REQUEST_TIMEOUT, "The body came too slowly";
     BodyTooLarge => "body_too_large", PAYLOAD_TOO_LARGE, "The body is too large";
     HostNotAllowed => "host_not_allowed", MISDIRECTED_REQUEST, "The host is not allowed";
     TooManyAttempts => "too_many_attempts", TOO_MANY_REQUESTS, "Too many attempts to sign in";
@@ -220,6 +221,10 @@ impl IntoResponse for ProblemError {
         match self.code {
             Code::Unauthenticated => {
                 headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"banksman\""));
+            }
+            // What is still to come of the body would be taken for the next request.
+            Code::BodyTooSlow => {
+                headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
             Code::TooManyPending | Code::TooManyAttempts => {
                 headers.insert(RETRY_AFTER, HeaderValue::from_static("30"));

@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use banksman_core::{Mode, Outcome, Status, Tier};
-use banksman_engine::EngineError;
+use banksman_engine::{Engine, EngineError};
 
 use crate::faulty::Fault;
-use crate::world::{LEASE, World, body, error};
+use crate::world::{LEASE, World, body, claim_of, error, request};
 
 /// Bea is of support; two failures within a minute are too many.
 const MODES: &str = "
@@ -17,10 +17,14 @@ modes:
 ";
 
 async fn fail(world: &World) {
-    let case = world.propose(&world.riley, "read", "{}").await;
-    world.claim(&world.riley, &case).await.unwrap();
+    fail_at(world, &world.engine).await;
+}
+
+async fn fail_at(world: &World, engine: &Engine) {
+    let case = engine.propose(&world.riley, request("read", "{}")).await.unwrap().case;
+    engine.claim(&world.riley, case.id, claim_of(&case)).await.unwrap();
     let failed = Outcome::Failed { error: Some("no".into()), result: None };
-    world.engine.record_outcome(&world.riley, case.id, failed).await.unwrap();
+    engine.record_outcome(&world.riley, case.id, failed).await.unwrap();
 }
 
 async fn mode(world: &World) -> (Mode, Option<Mode>) {
@@ -137,4 +141,37 @@ async fn a_fallback_that_was_lost_is_made_up_for() {
         assert_eq!(mode(&world).await, (Mode::Shadow, Some(Mode::Production)), "{fault:?}");
         world.close().await;
     }
+}
+
+#[tokio::test]
+async fn what_fails_on_all_nodes_together_counts() {
+    let world = World::with_policy("modes: {fallback: {failures: 4, within: 1m}}\n").await;
+    let other = world.restarted().await;
+    for engine in [&world.engine, &other, &world.engine] {
+        fail_at(&world, engine).await;
+        assert_eq!(mode(&world).await, (Mode::Production, None));
+    }
+    fail_at(&world, &other).await;
+    assert_eq!(other.mode().await.unwrap().mode, Mode::Shadow);
+    world.close().await;
+}
+
+/// Whoever changes the mode has seen what failed before.
+#[tokio::test]
+async fn what_failed_before_the_mode_was_changed_by_hand_does_not_count() {
+    let world = World::with_policy("modes: {fallback: {failures: 3, within: 1h}}\n").await;
+    fail(&world).await;
+    fail(&world).await;
+    world.engine.change_mode(&world.ada, Mode::Shadow, None).await.unwrap();
+    // In shadow, failures are what one looks for.
+    for _ in 0..3 {
+        fail(&world).await;
+    }
+    world.engine.change_mode(&world.ada, Mode::Production, None).await.unwrap();
+    fail(&world).await;
+    fail(&world).await;
+    assert_eq!(mode(&world).await, (Mode::Production, None));
+    fail(&world).await;
+    assert_eq!(mode(&world).await, (Mode::Shadow, Some(Mode::Production)));
+    world.close().await;
 }

@@ -2,7 +2,7 @@
 
 use banksman_core::{Decision, Outcome, Status};
 
-use crate::world::{HOUR, QUARTER, World};
+use crate::world::{HOUR, QUARTER, World, ballot};
 
 #[tokio::test]
 async fn an_agent_learns_what_was_answered_since_it_last_asked() {
@@ -73,5 +73,18 @@ async fn each_action_comes_once_as_it_stands_now_also_page_by_page() {
     // Approved, lapsed, expired: three answers, page by page.
     assert_eq!(seen, [lapses.id, lapses.id, expires.id]);
     assert_eq!(since, news.next_since);
+    world.close().await;
+}
+
+/// What is handed out is not handed out again, so it must not be what this node remembers from before.
+#[tokio::test]
+async fn an_answer_that_another_node_gave_is_told_as_it_is() {
+    let world = World::new().await;
+    let held = world.held().await;
+    let other = world.restarted().await;
+    other.decide(&world.ann, held.id, ballot(&held, Decision::Deny)).await.unwrap();
+    let news = world.engine.resolutions(&world.riley, 0, 100).await.unwrap();
+    let shown: Vec<_> = news.cases.iter().map(|case| (case.id, case.status())).collect();
+    assert_eq!(shown, [(held.id, Status::Denied)]);
     world.close().await;
 }

@@ -38,6 +38,7 @@ pub(super) fn routes() -> Vec<Route> {
                     Code::InvalidArgs,
                     Code::IdempotencyKeyReused,
                     Code::TooManyPending,
+                    Code::BodyTooSlow,
                     Code::BodyTooLarge,
                 ]),
         ),

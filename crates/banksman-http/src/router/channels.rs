@@ -19,6 +19,12 @@ pub(super) fn routes() -> Vec<Route> {
             "What people did on a channel, as Slack or LINE sends it, signed by its provider",
         )
         .answers_nothing(200, "Heard; what came of it is told on the channel")
-        .fails(&[Code::NotSigned, Code::NotFound, Code::BodyTooLarge, Code::Unavailable]),
+        .fails(&[
+            Code::NotSigned,
+            Code::NotFound,
+            Code::BodyTooSlow,
+            Code::BodyTooLarge,
+            Code::Unavailable,
+        ]),
     )]
 }

@@ -18,7 +18,7 @@ fn mcp_operation(id: &'static str, summary: &'static str) -> Operation {
         .answers_with(404, "No such server or session", "application/json")
         .answers_nothing(405, "The server does not do that")
         .answers_with(502, "The server behind the gateway does not answer", "application/json")
-        .fails(&[Code::BodyTooLarge, Code::NotFound])
+        .fails(&[Code::BodyTooSlow, Code::BodyTooLarge, Code::NotFound])
 }
 
 pub(super) fn routes() -> Vec<Route> {

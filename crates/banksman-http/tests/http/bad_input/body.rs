@@ -135,6 +135,52 @@ async fn a_body_beyond_a_mebibyte_is_refused() {
     still_alive(&server).await;
 }
 
+/// Parts of a schema of which each refers to the one before.
+fn chain(length: usize) -> serde_json::Value {
+    let part = |n: usize| (format!("d{n}"), json!({"$ref": format!("#/$defs/d{}", n - 1)}));
+    let parts = (1..=length).map(part);
+    parts.chain([("d0".to_owned(), json!(true))]).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// The same, where each does so twice.
+fn each_twice(length: usize, keyword: &str, first: &serde_json::Value) -> serde_json::Value {
+    let mut parts = chain(length);
+    for n in 1..=length {
+        let part = &mut parts[format!("d{n}")];
+        *part = json!({keyword: [part.clone(), part.clone()]});
+    }
+    parts["d0"] = first.clone();
+    json!({"$ref": format!("#/$defs/d{length}"), "$defs": parts})
+}
+
+#[tokio::test]
+async fn a_schema_that_people_would_write_works() {
+    let server = Server::start().await;
+    let flat: serde_json::Map<_, _> =
+        (0..1_000).map(|n| (format!("p{n}"), json!({"type": "string", "maxLength": 10}))).collect();
+    let tree = json!({"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "required": ["name"],
+        "properties": {"name": {"type": "string"}, "children": {"items": {"$ref": "#/$defs/node"}}}}}});
+    let shared = json!({"$defs": {"id": {"type": "integer"}}, "properties": {
+        "from": {"$ref": "#/$defs/id"}, "to": {"$ref": "#/$defs/id"},
+        "more": {"items": {"anyOf": [{"$ref": "#/$defs/id"}, {"type": "null"}]}}}});
+    let branch =
+        |leaf| (0..20).fold(leaf, |inner, _| json!({"name": "n", "children": [inner, {"name": "m"}]}));
+    for (schema, fits, place, misfit) in [
+        (json!({"properties": flat}), json!({"p7": "x"}), "/p999", json!({"p999": 7})),
+        (tree, branch(json!({"name": "leaf"})), "/children/0/name", branch(json!({}))),
+        (shared, json!({"from": 1, "more": [null, 2]}), "/to", json!({"to": "x"})),
+    ] {
+        let propose = |args| {
+            let body = json!({"tool": "send_email", "args": args, "args_schema": schema});
+            server.send(Request::post("/v1/actions", &body).by(&server.riley))
+        };
+        propose(fits).await.ok(202);
+        let refused = propose(misfit).await;
+        let detail = refused.problem(422, "invalid_args");
+        assert!(detail["detail"].as_str().unwrap().contains(place), "{detail}");
+    }
+}
+
 #[tokio::test]
 async fn a_schema_that_would_keep_the_server_busy_does_not() {
     let server = Server::start().await;
@@ -145,8 +191,19 @@ async fn a_schema_that_would_keep_the_server_busy_does_not() {
         json!({"$ref": "http://127.0.0.1:1/schema.json"}),
         json!({"$ref": "file:///etc/passwd"}),
         json!({"allOf": [{"$ref": "#/allOf/0"}]}),
+        each_twice(40, "allOf", &json!(false)),
+        each_twice(40, "allOf", &json!(true)),
+        each_twice(40, "anyOf", &json!(false)),
+        each_twice(40, "oneOf", &json!(true)),
+        json!({"additionalProperties": {"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}, "type": ["object", "null"]}),
+        json!({"additionalProperties": {"allOf": [{"$ref": "#"}, {"$ref": "#"}]}}),
+        (0..25).fold(json!({}), |inner, _| json!({"unevaluatedProperties": false, "anyOf": [inner]})),
+        json!({"properties": {"y": {"unevaluatedItems": false, "$ref": "#/$defs/d5000"}}, "$defs": chain(5_000)}),
+        json!({"$ref": "#/$defs/d5000", "$defs": chain(5_000)}),
+        json!({"properties": {"x": {"pattern": "^(a|aa)+(?!x)c$"}}}),
     ] {
-        let args = json!({"x": format!("{}b", "a".repeat(60))});
+        let deep = (0..58).fold(json!(7), |inner, _| json!({"y": inner}));
+        let args = json!({"x": format!("{}b", "a".repeat(60)), "deep": deep});
         let body = json!({"tool": "send_email", "args": args, "args_schema": schema});
         let answer = server.send(Request::post("/v1/actions", &body).by(&server.riley)).await;
         println!("{schema}: {} {}", answer.status, answer.text());
