@@ -117,7 +117,8 @@ enum Names {
     Theirs,
 }
 
-/// A list of what all servers offer, whole: a server that does not answer is left out.
+/// A list of what all servers offer, whole: a server that does not answer is left out, and pages that its readers could
+/// understand in two ways are.
 async fn list(visit: &Visit, key: &str, names: Names) -> Response<Body> {
     let method = visit.message.method().unwrap_or_default();
     let mut items = "[]".to_owned();
@@ -128,8 +129,8 @@ async fn list(visit: &Visit, key: &str, names: Names) -> Response<Body> {
                 .as_ref()
                 .map_or_else(|| "{}".to_owned(), |cursor| format!(r#"{{"cursor":{}}}"#, quoted(cursor)));
             let Ok(page) = upstream.ask(method, &params).await else { break };
-            if key == "tools" {
-                visit.gateway.catalogue.learn(&upstream.name, &page);
+            if key == "tools" && visit.gateway.catalogue.learn(&upstream.name, &page).is_err() {
+                break;
             }
             let Some(members) = Members::read(&page) else { break };
             let listed: Vec<&serde_json::value::RawValue> =
@@ -269,16 +270,13 @@ pub(crate) async fn listen(gateway: &Gateway, session: Option<Session>) -> Respo
 async fn forward(server: String, lane: Lane, to: mpsc::Sender<Bytes>) {
     let mut stream = match lane {
         Lane::Child(child) => Stream::of_child(child.listen()),
-        Lane::Http { upstream, mut headers } => {
-            headers.remove("content-type");
-            match upstream.send(Method::GET, headers, Bytes::new()).await {
-                Ok(response) if is_event_stream(response.headers()) => {
-                    let (parts, body) = response.into_parts();
-                    Stream::over_http(body, parts.headers)
-                }
-                Ok(_) | Err(_) => return,
+        Lane::Http { upstream, headers } => match upstream.send(Method::GET, headers, Bytes::new()).await {
+            Ok(response) if is_event_stream(response.headers()) => {
+                let (parts, body) = response.into_parts();
+                Stream::over_http(body, parts.headers)
             }
-        }
+            Ok(_) | Err(_) => return,
+        },
     };
     while let Ok(Some(sse::Event { data, .. })) = stream.next().await {
         if data.is_empty() {

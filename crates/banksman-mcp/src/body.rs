@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
-use http::{HeaderValue, Response, StatusCode};
+use http::{HeaderMap, HeaderValue, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, Full};
@@ -23,6 +23,19 @@ pub struct BrokenBodyError(#[from] hyper::Error);
 
 pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 pub(crate) const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+/// Whether a body is UTF-8 by what its headers say: those that name no charset mean it.
+pub(crate) fn is_utf8(headers: &HeaderMap) -> bool {
+    headers.get_all(CONTENT_TYPE).iter().all(|kind| {
+        let Ok(kind) = kind.to_str() else { return false };
+        // A `;` inside of quotes ends nothing, but taking it for an end only finds more to look at.
+        kind.split(';').filter_map(|parameter| parameter.split_once('=')).all(|(name, value)| {
+            let value = value.trim().trim_matches('"');
+            !name.trim().eq_ignore_ascii_case("charset")
+                || ["utf-8", "utf8"].iter().any(|known| value.eq_ignore_ascii_case(known))
+        })
+    })
+}
 
 fn never(never: Infallible) -> BrokenBodyError {
     match never {}
@@ -79,5 +92,34 @@ impl http_body::Body for Channel {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.0.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_utf8_is_utf8() {
+        for (kinds, is) in [
+            (&[][..], true),
+            (&["application/json"], true),
+            (&["application/json; charset=utf-8"], true),
+            (&["application/json;Charset=\"UTF-8\" ; x=y"], true),
+            (&["application/json; charset=utf8"], true),
+            (&["application/json; charset=utf-7"], false),
+            (&["application/json; CHARSET = \"utf-16le\""], false),
+            (&["application/json; charset=utf-8; charset=utf-7"], false),
+            (&["application/json; x=\";charset=utf-8\"; charset=utf-7"], false),
+            (&["application/json; charset="], false),
+            (&["application/json", "application/json; charset=utf-7"], false),
+            (&["application/json; charset=utf-8\u{e9}"], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for kind in kinds {
+                headers.append(CONTENT_TYPE, HeaderValue::from_bytes(kind.as_bytes()).unwrap());
+            }
+            assert_eq!(is_utf8(&headers), is, "{kinds:?}");
+        }
     }
 }

@@ -17,7 +17,7 @@ use crate::message::{self, Era};
 use crate::outcome::Keep;
 use crate::present::{self, Held};
 use crate::raw::Members;
-use crate::rounds::{Round, Why};
+use crate::rounds::{Round, RoundError, Why};
 use crate::seal::Purpose;
 use crate::upstream::Upstream;
 use crate::upstream::http::passed_back;
@@ -208,13 +208,10 @@ pub(crate) fn mismatch(visit: &Visit, named: &str) -> Option<String> {
 fn round(visit: &Visit, digest: Digest) -> Result<Option<Round>, String> {
     let Some(state) = visit.message.param("requestState") else { return Ok(None) };
     let sealed = state.as_str().unwrap_or_default();
-    let round: Round = visit
-        .gateway
-        .seal
-        .open(Purpose::Round, sealed)
-        .ok_or_else(|| crate::rounds::RoundError::Forged.to_string())?;
+    let round: Round =
+        visit.gateway.seal.open(Purpose::Round, sealed).ok_or_else(|| RoundError::Forged.to_string())?;
     let now = visit.gateway.engine.now();
-    visit.gateway.rounds.take(&round, &visit.caller.name, digest, now).map_err(|error| error.to_string())?;
+    round.check(&visit.caller.name, digest, now).map_err(|error| error.to_string())?;
     Ok(Some(round))
 }
 
@@ -224,11 +221,10 @@ async fn next_round(mut visit: Visit, upstream: &Arc<Upstream>, round: Round) ->
         Ok(case) => case,
         Err(error) => return refused(&visit, &error),
     };
-    match round.why {
+    match &round.why {
         Why::Held => match ending_of(&case) {
             Some(ending) => {
                 visit.gateway.holds.fetched(case.id);
-                visit.gateway.rounds.forget(case.id);
                 body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era))
             }
             None => {
@@ -241,9 +237,19 @@ async fn next_round(mut visit: Visit, upstream: &Arc<Upstream>, round: Round) ->
             if let Some(ending) = ending_of(&case) {
                 return body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era));
             }
+            // A server asks after the claim. Who remembers the call from before remembers what would have run then.
+            if case.status() != Status::Executing {
+                let problem = "that the call runs is not known here yet: send it again";
+                return bad_request(&visit.message.id(), -32603, problem);
+            }
             let Some(message) = with_state(&visit.bytes(), state.as_deref()) else {
                 return bad_request(&visit.message.id(), -32600, "the message cannot be read");
             };
+            match round.take(&visit.gateway.engine).await {
+                Ok(true) => {}
+                Ok(false) => return bad_request(&visit.message.id(), -32602, &RoundError::Used.to_string()),
+                Err(error) => return refused(&visit, &error),
+            }
             visit.message.bytes = message;
             run(visit, upstream, case, round.digest, round.number).await
         }

@@ -83,11 +83,7 @@ impl Errand {
     /// Passes it on, tells `out` what comes, and writes down how it ended.
     pub(crate) async fn run(self, gateway: Arc<Gateway>, out: Out) -> Ended {
         let sent = match &self.lane {
-            Some(lane) => {
-                let lane = self.with_own_headers(&gateway, lane).await;
-                let route = Route { id: self.id.clone(), progress: self.progress.clone() };
-                lane.ask(self.message.clone(), route).await
-            }
+            Some(lane) => self.over_the_clients_way(&gateway, lane).await,
             None => self.over_our_own_way(&gateway).await,
         };
         match sent {
@@ -156,6 +152,32 @@ impl Errand {
         drop(client);
         self.settle(gateway, &ended).await;
         ended
+    }
+
+    /// Sends it like the client's own call.
+    async fn over_the_clients_way(&self, gateway: &Gateway, lane: &Lane) -> Result<Answer, SendError> {
+        let Some(message) = self.approved_message() else {
+            return Err(SendError::NotSent(
+                "what was approved cannot be written into the message".to_owned(),
+            ));
+        };
+        let lane = self.with_own_headers(gateway, lane).await;
+        let route = Route { id: self.id.clone(), progress: self.progress.clone() };
+        lane.ask(message, route).await
+    }
+
+    /// What the client sent, with the arguments that were approved: in every round its own are those that it asked for.
+    /// Its own bytes, if nobody changed them.
+    fn approved_message(&self) -> Option<Bytes> {
+        if self.case.version == 1 {
+            return Some(self.message.clone());
+        }
+        let mut members = Members::read_bytes(&self.message)?;
+        let mut params = Members::read(members.get("params")?)?;
+        params.set("arguments", self.case.submission.action.args.as_str());
+        let params = params.write();
+        members.set("params", params);
+        Some(members.write().into())
     }
 
     /// The headers that go with the arguments, for a call that we write ourselves.
@@ -288,7 +310,6 @@ impl Errand {
             }
             Ended::Asks(_) | Ended::Lost(_) => return,
         };
-        gateway.rounds.forget(self.case.id);
         gateway.record(&self.case, outcome).await;
     }
 }

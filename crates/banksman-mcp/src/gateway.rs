@@ -15,7 +15,6 @@ use crate::catalogue::Catalogue;
 use crate::config::Config;
 use crate::hold::Holds;
 use crate::message::{self, Message, Shape};
-use crate::rounds::Rounds;
 use crate::seal::{Purpose, Seal};
 use crate::session::{Session, Sessions};
 use crate::upstream::Upstream;
@@ -33,7 +32,6 @@ pub struct Gateway {
     pub(crate) catalogue: Arc<Catalogue>,
     pub(crate) sessions: Sessions,
     pub(crate) holds: Holds,
-    pub(crate) rounds: Rounds,
     pub(crate) seal: Seal,
 }
 
@@ -46,7 +44,7 @@ impl Gateway {
     /// A gateway over an engine. `pins` is where the definitions of tools are remembered.
     ///
     /// # Errors
-    /// If its keys cannot be made.
+    /// If its keys cannot be made, or what tools were first cannot be read.
     pub fn new(
         engine: Arc<Engine>,
         config: Config,
@@ -54,6 +52,7 @@ impl Gateway {
     ) -> Result<Arc<Self>, GatewayError> {
         let key = engine.derived_key("MCP sessions and rounds");
         let seal = Seal::new(&key).map_err(|error| GatewayError(error.to_string()))?;
+        let catalogue = Catalogue::new(pins).map_err(|error| GatewayError(error.to_string()))?;
         let upstreams = config
             .upstreams
             .iter()
@@ -63,10 +62,9 @@ impl Gateway {
             engine,
             config,
             upstreams,
-            catalogue: Arc::new(Catalogue::new(pins)),
+            catalogue: Arc::new(catalogue),
             sessions: Sessions::default(),
             holds: Holds::default(),
-            rounds: Rounds::default(),
             seal,
         }))
     }
@@ -97,6 +95,9 @@ impl Gateway {
         body: Bytes,
     ) -> Response<Body> {
         let Some((endpoint, upstream)) = self.resolve(endpoint) else { return no_such_endpoint() };
+        if !body::is_utf8(&headers) {
+            return not_utf8();
+        }
         let message = match Message::read(body) {
             Ok(message) => message,
             Err(error) => return bad_request("null", -32700, &error.to_string()),
@@ -185,6 +186,12 @@ pub(crate) enum Behind {
 
 fn no_such_endpoint() -> Response<Body> {
     body::json(StatusCode::NOT_FOUND, message::error("null", -32601, "there is no such MCP server here"))
+}
+
+/// Whoever says that its bytes mean something else than we would read in them is not read at all.
+fn not_utf8() -> Response<Body> {
+    let text = message::error("null", -32700, "the charset of a message is UTF-8");
+    body::json(StatusCode::UNSUPPORTED_MEDIA_TYPE, text)
 }
 
 pub(crate) fn bad_request(id: &str, code: i32, problem: &str) -> Response<Body> {

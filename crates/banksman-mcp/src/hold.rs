@@ -330,12 +330,11 @@ pub(crate) fn errand_for(
     let case = Arc::clone(case);
     match attached {
         Some((Attached { lane, message, id, progress, era, shared, .. }, events)) => {
-            let message = without_our_state(with_arguments_of(&case, message));
             let errand = Errand {
                 upstream,
                 case,
                 lane,
-                message,
+                message: without_our_state(message),
                 id,
                 progress,
                 era,
@@ -363,23 +362,6 @@ pub(crate) fn errand_for(
             (errand, Out::Nobody)
         }
     }
-}
-
-/// The client's message, with the arguments that were approved. Its own bytes, if nobody changed them.
-fn with_arguments_of(case: &Case, message: Bytes) -> Bytes {
-    if case.version == 1 {
-        return message;
-    }
-    let changed = |message: &Bytes| {
-        let mut members = Members::read_bytes(message)?;
-        let mut params = Members::read(members.get("params")?)?;
-        params.set("arguments", case.submission.action.args.as_str());
-        let params = params.write();
-        members.set("params", params);
-        Some(Bytes::from(members.write()))
-    };
-    // If it could not be written, nothing must be sent that nobody approved: an empty message says nothing.
-    changed(&message).unwrap_or_default()
 }
 
 /// The state that we gave a client is not for its server.

@@ -12,6 +12,7 @@ mod span;
 
 mod body;
 mod message;
+mod names;
 mod raw;
 mod seal;
 mod sse;

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use banksman_core::json;
 use http::Response;
 
 use crate::body::Body;
+use crate::catalogue::PageError;
 use crate::message::{self, TASKS};
+use crate::names::misspelt;
 use crate::raw::{End, Members, with_element};
 use crate::relay;
 use crate::upstream::Upstream;
@@ -14,17 +17,36 @@ use crate::upstream::reply::{Final, Reply};
 use crate::visit::Visit;
 use crate::words::WAIT_TOOL_DEFINITION;
 
-/// `tools/list`: the server's tools and, on the last page, the one to wait with.
+/// `tools/list`: the server's tools and, on the last page, the one to wait with. What we cannot read for sure, no client
+/// reads.
 pub(crate) async fn tools(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
     let answer = match relay::whole(visit, upstream).await {
         Ok(answer) => answer,
         Err(instead) => return instead,
     };
-    let listed = |result: &str| {
-        visit.gateway.catalogue.learn(&upstream.name, result);
-        with_wait_tool(result)
+    let learned = match page(&answer.message) {
+        Ok(Some(page)) => visit.gateway.catalogue.learn(&upstream.name, page),
+        Ok(None) => Ok(()),
+        Err(error) => Err(error),
     };
-    back(visit, answer, listed)
+    if let Err(error) = learned {
+        let text = format!("what the server `{}` says of its tools is not passed on: {error}", upstream.name);
+        return relay::answered(&answer, message::error(&visit.message.id(), -32603, &text).into());
+    }
+    back(visit, answer, with_wait_tool)
+}
+
+/// The page of tools in an answer; `None` if the answer is an error.
+fn page(answer: &[u8]) -> Result<Option<&str>, PageError> {
+    let read = json::parse(answer)?;
+    if let Some(key) = misspelt(&read) {
+        return Err(PageError::Misspelt(key.to_owned()));
+    }
+    match Reply::read(answer) {
+        Some(Reply { result: Some(page), error: None, .. }) => Ok(Some(page.get())),
+        Some(Reply { result: None, error: Some(_), .. }) => Ok(None),
+        Some(_) | None => Err(PageError::NoList),
+    }
 }
 
 /// A page of tools with ours at its end, if it is the last one.

@@ -4,6 +4,7 @@ use banksman_core::json::{self, CanonicalJson, Json, JsonError, Object};
 use bytes::Bytes;
 use http::HeaderMap;
 
+use crate::names::misspelt;
 use crate::raw::quoted;
 
 /// The first revision without sessions.
@@ -50,14 +51,31 @@ pub(crate) enum Shape<'a> {
     Other,
 }
 
+/// Why something is no message.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MessageError {
+    #[error(transparent)]
+    Json(#[from] JsonError),
+    #[error("{0:?} is a name of the protocol but for its case, and some servers would take it for that")]
+    Misspelt(String),
+}
+
 impl Message {
     /// Reads it. What two readers could understand in two ways is no message: what is judged here is what the server
     /// behind us will see.
     ///
     /// # Errors
-    /// If it is not strict JSON.
-    pub(crate) fn read(bytes: Bytes) -> Result<Self, JsonError> {
-        json::parse(&bytes).map(|json| Self { json, bytes })
+    /// If it is not strict JSON, or has a key that only some servers would read as one of the protocol's.
+    pub(crate) fn read(bytes: Bytes) -> Result<Self, MessageError> {
+        let json = json::parse(&bytes)?;
+        let key = match &json {
+            Json::Array(batch) => batch.iter().find_map(misspelt),
+            one => misspelt(one),
+        };
+        match key {
+            Some(key) => Err(MessageError::Misspelt(key.to_owned())),
+            None => Ok(Self { json, bytes }),
+        }
     }
 
     /// The messages of a batch, if it is one.
@@ -210,6 +228,9 @@ mod tests {
             r#"{"id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"x":2}}}"#,
             r#"{"id":1,"method":"ping"} {"id":2,"method":"tools/call"}"#,
             "{\"id\":1,\"method\":\"to\u{0}ols/call\"}",
+            r#"{"id":1,"method":"ping","Method":"tools/call"}"#,
+            r#"{"id":1,"method":"tools/call","params":{"name":"a","Name":"b"}}"#,
+            r#"[{"id":1,"method":"ping"},{"id":2,"method":"ping","Method":"tools/call"}]"#,
         ] {
             assert!(Message::read(Bytes::copy_from_slice(text.as_bytes())).is_err(), "{text}");
         }

@@ -17,7 +17,7 @@ use crate::session::Session;
 use crate::sse;
 use crate::upstream::http::{SESSION, passed_back, passed_on};
 use crate::upstream::reply::{Final, Reply};
-use crate::upstream::{Answer, Child, Greeting, Lane, Manner, Reach, Route, SendError, Upstream};
+use crate::upstream::{Answer, Child, Greeting, Lane, Reach, Route, SendError, Upstream};
 use crate::visit::Visit;
 
 /// Opens a session of era one.
@@ -25,6 +25,7 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
     let id = visit.message.id();
     let params = Members::read_bytes(&visit.bytes()).and_then(|all| all.get("params").map(str::to_owned));
     let params = params.unwrap_or_else(|| "{}".to_owned());
+    let sessions = &visit.gateway.sessions;
     let (answer, session, child) = match &upstream.reach {
         Reach::Http(http) => {
             let speaks = upstream.speaks(crate::message::Era::One).await;
@@ -48,7 +49,7 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
                 Err(error) => return unreachable(&id, upstream, &error),
             }
         }
-        Reach::Program => match upstream.initialize(&params, Manner::ForClient).await {
+        Reach::Program => match sessions.initialize(upstream, &visit.caller.name, &params).await {
             Ok(Greeting::Met { lane, said }) => {
                 let message = message::result(&id, &said);
                 let answer = Final::alone(StatusCode::OK, http::HeaderMap::new(), message);
@@ -78,7 +79,7 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
     opened.upstream = session;
     if let Some(child) = child {
         opened.initialize = Some(params);
-        if let Err(error) = visit.gateway.sessions.keep(upstream, &opened, Lane::Child(child)) {
+        if let Err(error) = sessions.keep(upstream, &opened, Lane::Child(child)) {
             return unreachable(&id, upstream, &error);
         }
     }

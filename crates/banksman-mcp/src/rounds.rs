@@ -1,9 +1,9 @@
 //! Calls that take several requests in era two: the state that a client carries from one to the next.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use banksman_core::{ActionId, Digest, Timestamp};
+use banksman_engine::{Engine, EngineError};
 use serde::{Deserialize, Serialize};
 
 /// What a client hands back.
@@ -44,50 +44,36 @@ pub(crate) enum RoundError {
     Used,
 }
 
-/// Which rounds have been taken. Each is taken once.
-#[derive(Debug, Default)]
-pub(crate) struct Rounds {
-    next: Mutex<HashMap<ActionId, u32>>,
-}
+/// How much longer than it can be used a round that was taken is remembered: nodes' clocks may differ, or be set back.
+const REMEMBERED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
-/// More calls than this are not under way in several rounds; the rest is left over from clients that went away.
-const REMEMBERED: usize = 100_000;
-
-impl Rounds {
-    /// Takes a round, if it is this caller's, about this call, in time, and new.
+impl Round {
+    /// Whether it is this caller's, about this call, and in time.
     ///
     /// # Errors
     /// Why not.
-    pub(crate) fn take(
-        &self,
-        round: &Round,
-        agent: &str,
-        digest: Digest,
-        now: Timestamp,
-    ) -> Result<(), RoundError> {
-        if round.agent != agent {
+    pub(crate) fn check(&self, agent: &str, digest: Digest, now: Timestamp) -> Result<(), RoundError> {
+        if self.agent != agent {
             return Err(RoundError::Forged);
         }
-        if round.digest != digest {
+        if self.digest != digest {
             return Err(RoundError::OtherCall);
         }
-        if round.expires <= now.as_micros() {
+        if self.expires <= now.as_micros() {
             return Err(RoundError::Expired);
         }
-        let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
-        if next.len() >= REMEMBERED {
-            next.clear();
-        }
-        let expected = next.entry(round.action).or_insert(round.number);
-        if round.number < *expected {
-            return Err(RoundError::Used);
-        }
-        *expected = round.number + 1;
         Ok(())
     }
 
-    pub(crate) fn forget(&self, action: ActionId) {
-        self.next.lock().unwrap_or_else(PoisonError::into_inner).remove(&action);
+    /// Takes it: true for the first who does, on whichever node. With a server's question answered, what was approved
+    /// goes on, and that must happen once; who only waits for people may ask as often as they like.
+    ///
+    /// # Errors
+    /// If nobody can say.
+    pub(crate) async fn take(&self, engine: &Engine) -> Result<bool, EngineError> {
+        let key = format!("round {} of the MCP call {}", self.number, self.action);
+        let until = Timestamp::from_micros(self.expires).after(REMEMBERED_AFTER);
+        engine.spend_once(Digest::of(key.as_bytes()), until).await
     }
 }
 
@@ -96,8 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_round_is_taken_once_by_its_own_caller_about_its_own_call() {
-        let rounds = Rounds::default();
+    fn a_round_is_its_own_callers_about_its_own_call() {
         let now = Timestamp::from_micros(1000);
         let digest = Digest::of(b"one");
         let round = Round {
@@ -108,14 +93,9 @@ mod tests {
             number: 1,
             why: Why::Held,
         };
-        assert_eq!(rounds.take(&round, "sam", digest, now), Err(RoundError::Forged));
-        assert_eq!(rounds.take(&round, "riley", Digest::of(b"two"), now), Err(RoundError::OtherCall));
-        let late = Timestamp::from_micros(2000);
-        assert_eq!(rounds.take(&round, "riley", digest, late), Err(RoundError::Expired));
-        assert_eq!(rounds.take(&round, "riley", digest, now), Ok(()));
-        assert_eq!(rounds.take(&round, "riley", digest, now), Err(RoundError::Used));
-        let next = Round { number: 2, ..round.clone() };
-        assert_eq!(rounds.take(&next, "riley", digest, now), Ok(()));
-        assert_eq!(rounds.take(&round, "riley", digest, now), Err(RoundError::Used));
+        assert_eq!(round.check("sam", digest, now), Err(RoundError::Forged));
+        assert_eq!(round.check("riley", Digest::of(b"two"), now), Err(RoundError::OtherCall));
+        assert_eq!(round.check("riley", digest, Timestamp::from_micros(2000)), Err(RoundError::Expired));
+        assert_eq!(round.check("riley", digest, now), Ok(()));
     }
 }

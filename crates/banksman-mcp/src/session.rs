@@ -8,13 +8,10 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use crate::message::ClientSays;
-use crate::upstream::{Child, Greeting, Lane, Manner, SendError, Upstream};
+use crate::upstream::{Child, Greeting, Lane, Manner, Reach, SendError, Slots, Upstream};
 
 /// A program that no request reached for so long is ended.
 const IDLE: Duration = Duration::from_secs(15 * 60);
-
-/// So many programs may run for sessions at a time, of one agent.
-const PROGRAMS_OF_AN_AGENT: usize = 64;
 
 /// So many sessions that were ended are remembered, so that their ids say nothing any more.
 const ENDED: usize = 10_000;
@@ -38,7 +35,6 @@ pub(crate) struct Session {
 }
 
 struct Running {
-    agent: String,
     lane: Lane,
     used_at: Instant,
 }
@@ -53,6 +49,7 @@ impl Running {
 #[derive(Default)]
 pub(crate) struct Sessions {
     running: Mutex<HashMap<(String, String), Running>>,
+    programs: Slots,
     ended: Mutex<Ended>,
 }
 
@@ -74,10 +71,27 @@ impl Sessions {
             return Ok(lane);
         }
         let params = session.initialize.as_deref().unwrap_or("{}");
-        match upstream.initialize(params, Manner::ForClient).await? {
+        match self.initialize(upstream, &session.agent, params).await? {
             Greeting::Met { lane, .. } => self.keep(upstream, session, lane),
             Greeting::Refused { .. } => Err(SendError::NotSent("it refuses to be initialized".to_owned())),
         }
+    }
+
+    /// Opens a session behind a session of this agent. If that takes a program, the agent must have room for one.
+    ///
+    /// # Errors
+    /// If it cannot be opened.
+    pub(crate) async fn initialize(
+        &self,
+        upstream: &Upstream,
+        agent: &str,
+        params: &str,
+    ) -> Result<Greeting, SendError> {
+        let slot = match &upstream.reach {
+            Reach::Program => Some(self.programs.take(agent)?),
+            Reach::Http(_) => None,
+        };
+        upstream.initialize(params, Manner::ForClient, slot).await
     }
 
     /// The program of this session.
@@ -103,23 +117,18 @@ impl Sessions {
         of_session.map(|(_, running)| running.lane.clone()).collect()
     }
 
-    /// Keeps a program for a session.
+    /// Keeps a way to a server for a session.
     ///
     /// # Errors
-    /// If the agent has too many already.
+    /// If the session was ended meanwhile.
     pub(crate) fn keep(&self, upstream: &Upstream, session: &Session, lane: Lane) -> Result<Lane, SendError> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, running| !running.is_gone());
-        let is_program = |lane: &Lane| matches!(lane, Lane::Child(_));
-        let of_agent = running
-            .values()
-            .filter(|running| running.agent == session.agent && is_program(&running.lane))
-            .count();
-        if is_program(&lane) && of_agent >= PROGRAMS_OF_AN_AGENT {
-            return Err(SendError::NotSent(format!("this agent has {of_agent} programs running already")));
+        if self.has_ended(&session.key) {
+            return Err(SendError::NotSent("the session has ended".to_owned()));
         }
         let key = (session.key.clone(), upstream.name.clone());
-        let kept = Running { agent: session.agent.clone(), lane: lane.clone(), used_at: Instant::now() };
+        let kept = Running { lane: lane.clone(), used_at: Instant::now() };
         running.insert(key, kept);
         Ok(lane)
     }
@@ -133,7 +142,8 @@ impl Sessions {
 
     /// Ends a session: its programs end, and its id says nothing any more.
     pub(crate) fn end(&self, key: &str) {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner).retain(|(session, _), _| session != key);
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.retain(|(session, _), _| session != key);
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         if ended.keys.insert(key.to_owned()) {
             ended.in_order.push_back(key.to_owned());

@@ -25,6 +25,7 @@ mod delegations;
 mod escalation;
 mod grants;
 mod modify;
+mod redaction;
 mod solo;
 
 mod cancel;
@@ -36,6 +37,7 @@ mod observing;
 mod time;
 
 mod resolutions;
+mod spend;
 mod triage;
 mod waiting;
 

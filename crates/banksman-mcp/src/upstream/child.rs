@@ -3,17 +3,22 @@
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
 use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
 
 use bytes::Bytes;
+use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use tokio::process::{ChildStdin, Command};
-use tokio::sync::mpsc;
+use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::SendError;
 use super::lane::{MAX_ANSWER, Route};
+use super::slots::Slot;
 use crate::message;
 
 /// What the server says on its own account while nobody listens: the oldest is forgotten first.
@@ -22,11 +27,19 @@ const UNHEARD: usize = 64;
 /// Messages on their way to one client. A client that does not read holds up nobody else.
 const QUEUE: usize = 64;
 
-/// The program, and who waits for what from it.
+/// How long a program has to end by itself once its input is closed, and again once it was told to.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// How long what a program wrote before it ended is read. Only what it started may hold its output open for longer.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The program, and who waits for what from it. It ends when nobody holds this any more.
 pub(crate) struct Child {
     to_child: mpsc::Sender<Bytes>,
     state: Mutex<State>,
     manner: Manner,
+    /// Closes with this: that is how whoever looks after the process hears of it.
+    _held: oneshot::Sender<()>,
 }
 
 /// What to do with what the server asks.
@@ -83,6 +96,21 @@ impl Child {
         directory: Option<&PathBuf>,
         manner: Manner,
     ) -> Result<Arc<Self>, SendError> {
+        Self::start_in(None, name, words, env, directory, manner)
+    }
+
+    /// The same, with a slot that is taken until nothing is left of the program.
+    ///
+    /// # Errors
+    /// If it cannot be started.
+    pub(crate) fn start_in(
+        slot: Option<Slot>,
+        name: &str,
+        words: &[String],
+        env: &[(String, String)],
+        directory: Option<&PathBuf>,
+        manner: Manner,
+    ) -> Result<Arc<Self>, SendError> {
         let (program, arguments) =
             words.split_first().ok_or_else(|| SendError::NotSent("its command is empty".to_owned()))?;
         let mut command = Command::new(program);
@@ -101,25 +129,17 @@ impl Child {
             return Err(SendError::NotSent("its pipes are missing".to_owned()));
         };
         let (to_child, lines) = mpsc::channel(QUEUE);
-        let child = Arc::new(Self { to_child, state: Mutex::default(), manner });
-        tokio::spawn(write(input, lines));
+        let (held, released) = oneshot::channel();
+        let child = Arc::new(Self { to_child, state: Mutex::default(), manner, _held: held });
         tokio::spawn(log(name.to_owned(), BufReader::new(errors)));
-        let reading = Arc::downgrade(&child);
+        let mut running =
+            Running { process, writing: tokio::spawn(write(input, lines)), child: Arc::downgrade(&child) };
         let name = name.to_owned();
         tokio::spawn(async move {
-            let mut output = BufReader::new(output);
-            while let Some(line) = line(&mut output).await {
-                // When nobody holds the child any more, it is to end.
-                let Some(child) = reading.upgrade() else { break };
-                child.route(line);
-            }
-            if let Some(child) = reading.upgrade() {
-                child.end();
-            }
-            drop(process.start_kill());
-            let status =
-                process.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string());
+            running.work(output, released).await;
+            let status = running.end().await;
             tracing::info!(upstream = name, status, "an MCP server's program has ended");
+            drop(slot);
         });
         Ok(child)
     }
@@ -233,6 +253,59 @@ impl Child {
                 state.unheard.pop_front();
             }
             state.unheard.push_back(message);
+        }
+    }
+}
+
+/// The process behind a child. The child does not own it: who drops it cannot wait, and an end takes time.
+struct Running {
+    process: Process,
+    writing: JoinHandle<()>,
+    child: Weak<Child>,
+}
+
+impl Running {
+    /// Takes what the program says to whoever it is for, until it ends, says no more, or nobody wants it any longer.
+    async fn work(&mut self, output: ChildStdout, released: oneshot::Receiver<()>) {
+        let child = self.child.clone();
+        let reading = async move {
+            let mut output = BufReader::new(output);
+            while let Some(line) = line(&mut output).await {
+                let Some(child) = child.upgrade() else { return };
+                child.route(line);
+            }
+        };
+        tokio::pin!(reading);
+        tokio::select! {
+            () = &mut reading => {}
+            _ = released => return,
+            _ = self.process.wait() => drop(timeout(LAST_WORDS, &mut reading).await),
+        }
+        if let Some(child) = self.child.upgrade() {
+            child.end();
+        }
+        // Nobody hears its answers any more, so nothing is to be asked either.
+        self.writing.abort();
+    }
+
+    /// Ends it as MCP has it: its input is closed (that is done, or on its way), then it is told to, then it is made to.
+    async fn end(&mut self) -> String {
+        if timeout(GRACE, self.process.wait()).await.is_err() {
+            // One that does not read would keep its input open for ever.
+            self.writing.abort();
+            self.terminate();
+            if timeout(GRACE, self.process.wait()).await.is_err() {
+                drop(self.process.start_kill());
+            }
+        }
+        self.process.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string())
+    }
+
+    fn terminate(&self) {
+        // It is not waited for yet, so its id is still its own.
+        let pid = self.process.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            let _ = kill_process(pid, Signal::TERM);
         }
     }
 }

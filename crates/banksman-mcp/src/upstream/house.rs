@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, OnceCell};
 
 use super::http::{SESSION, own_headers};
 use super::reply::{Final, Reply};
-use super::{Lane, Manner, Reach, Route, SendError, Upstream};
+use super::{Lane, Manner, Reach, Route, SendError, Slot, Upstream};
 use crate::message::{self, ERA_ONE, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
 
@@ -149,21 +149,26 @@ impl Upstream {
             quoted(ERA_ONE),
             who_we_are()
         );
-        let fresh = match self.initialize(&params, Manner::Alone).await? {
+        let fresh = match self.initialize(&params, Manner::Alone, None).await? {
             Greeting::Met { lane, said } => Open { lane, era: Era::One, said: said.into() },
             Greeting::Refused { lane, .. } => discover(lane).await?,
         };
         Ok(open.insert(fresh).clone())
     }
 
-    /// Opens a session of era one.
+    /// Opens a session of era one; for a client's program in a slot of its agent.
     ///
     /// # Errors
     /// If the server cannot be reached.
-    pub(crate) async fn initialize(&self, params: &str, manner: Manner) -> Result<Greeting, SendError> {
+    pub(crate) async fn initialize(
+        &self,
+        params: &str,
+        manner: Manner,
+        slot: Option<Slot>,
+    ) -> Result<Greeting, SendError> {
         let lane = match &self.reach {
             Reach::Http(upstream) => Lane::http(upstream, own_headers(), None),
-            Reach::Program => Lane::Child(self.start(manner)?),
+            Reach::Program => Lane::Child(self.start(manner, slot)?),
         };
         let text = message::request("\"banksman-initialize\"", "initialize", params);
         let route = Route { id: "\"banksman-initialize\"".to_owned(), progress: None };

@@ -19,8 +19,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 const IDLE_CONNECTIONS: usize = 256;
 
 /// What a client's request says to the server. Everything else (its credential, cookies, where it came from) is for us.
-const PASSED_ON: &[&str] =
-    &["accept", "content-type", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"];
+/// Not so what it says of its body's form: we have read that as JSON in UTF-8, and the server must not read anything else.
+const PASSED_ON: &[&str] = &["accept", "mcp-protocol-version", "mcp-method", "mcp-name", "last-event-id"];
 
 /// Headers with arguments in them, and of tracing.
 const PASSED_ON_PREFIXES: &[&str] = &["mcp-param-", "traceparent", "tracestate", "baggage"];
@@ -57,7 +57,7 @@ impl HttpUpstream {
         Self { client, uri, credentials }
     }
 
-    /// Sends a request, with the server's own credential.
+    /// Sends a request, with the server's own credential. What is posted is JSON, whoever wrote it.
     pub(crate) async fn send(
         &self,
         method: Method,
@@ -65,9 +65,12 @@ impl HttpUpstream {
         body: Bytes,
     ) -> Result<Response<Incoming>, SendError> {
         let mut request = Request::new(Full::new(body));
-        *request.method_mut() = method;
         *request.uri_mut() = self.uri.clone();
         *request.headers_mut() = headers;
+        if method == Method::POST {
+            request.headers_mut().insert(CONTENT_TYPE, JSON);
+        }
+        *request.method_mut() = method;
         for (name, value) in &self.credentials {
             request.headers_mut().insert(name.clone(), value.clone());
         }
@@ -84,7 +87,6 @@ impl HttpUpstream {
 /// The headers of a request of our own.
 pub(crate) fn own_headers() -> HeaderMap {
     let mut headers = HeaderMap::new();
-    headers.insert(CONTENT_TYPE, JSON);
     headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
     headers
 }
@@ -112,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clients_credential_stays_here() {
+    fn a_clients_credential_and_what_it_says_of_its_body_stay_here() {
         let mut headers = HeaderMap::new();
         for name in [
             "authorization",
@@ -121,6 +123,7 @@ mod tests {
             "host",
             "mcp-session-id",
             "x-forwarded-for",
+            "content-type",
             "accept",
             "mcp-param-region",
         ] {

@@ -5,6 +5,7 @@ mod house;
 pub(crate) mod http;
 pub(crate) mod lane;
 pub(crate) mod reply;
+mod slots;
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -12,6 +13,7 @@ use std::time::{Duration, Instant};
 pub(crate) use child::{Child, Manner};
 pub(crate) use house::{Greeting, House, header_text};
 pub(crate) use lane::{Answer, Lane, Route};
+pub(crate) use slots::{Slot, Slots};
 
 use crate::config::{Target, UpstreamConfig};
 use http::HttpUpstream;
@@ -77,12 +79,12 @@ impl Upstream {
     ///
     /// # Errors
     /// If it has to wait, or cannot be started.
-    pub(crate) fn start(&self, manner: Manner) -> Result<Arc<Child>, SendError> {
+    pub(crate) fn start(&self, manner: Manner, slot: Option<Slot>) -> Result<Arc<Child>, SendError> {
         let Target::Command { words, env, directory } = &self.config.target else {
             return Err(SendError::NotSent("it is no program".to_owned()));
         };
         self.pauses.lock().unwrap_or_else(PoisonError::into_inner).check(Instant::now())?;
-        Child::start(&self.name, words, env, directory.as_ref(), manner)
+        Child::start_in(slot, &self.name, words, env, directory.as_ref(), manner)
     }
 
     /// Its program ended before it was of use.

@@ -42,6 +42,13 @@ async fn nothing_that_is_not_a_plain_call_reaches_a_server_as_one() {
         // Two readers could see two methods, or two names.
         r#"{"jsonrpc":"2.0","id":1,"method":"ping","method":"tools/call","params":{"name":"wipe","arguments":{}}}"#,
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","name":"wipe","arguments":{}}}"#,
+        // To a server that does not mind case, these have two methods, two names, other arguments.
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"wipe","arguments":{}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","Name":"wipe","arguments":{}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{},"argument\u017f":{"a":1}}}"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{}},"PARAMS":{"name":"wipe"}}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/progress","I\u0044":1,"METHOD":"tools/call","params":{"name":"wipe"}}"#,
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping","Method":"tools/call","params":{"name":"wipe","arguments":{}}}]"#,
         // A call that wants no answer.
         r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"echo","arguments":{}}}"#,
         r#"{"jsonrpc":"2.0","id":null,"method":"tools/call","params":{"name":"echo","arguments":{}}}"#,
@@ -62,6 +69,32 @@ async fn nothing_that_is_not_a_plain_call_reaches_a_server_as_one() {
         assert!(answer.last().await["error"]["code"].is_i64(), "{body}");
     }
     assert!(peer.calls().is_empty(), "{:?}", peer.calls());
+}
+
+#[tokio::test]
+async fn a_server_reads_the_same_letters_that_were_judged() {
+    let peer = Peer::start().await;
+    let world = World::start(&peer.config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    for mut client in [client.clone(), world.client("/mcp").plain()] {
+        for charset in ["utf-7", "\"UTF-16LE\"", "utf-8; charset=utf-7"] {
+            let kind = format!("application/json; charset={charset}");
+            client.headers.insert("content-type", kind.parse().unwrap());
+            let refused = client.start(1, "echo", json!({})).await;
+            assert_eq!(refused.status, 415, "{kind}");
+            assert_eq!(refused.last().await["error"]["code"], -32700);
+        }
+        assert!(peer.calls().is_empty());
+    }
+    for kind in ["application/json; charset=UTF-8", "application/x-json; charset=\"utf-8\"", "text/plain"] {
+        client.headers.insert("content-type", kind.parse().unwrap());
+        assert_eq!(text(&client.call(2, "echo", json!({})).await), "ran with {}");
+        client.post(&json!({"jsonrpc": "2.0", "id": 3, "method": "prompts/list"})).await.last().await;
+    }
+    for headers in peer.seen.headers.lock().unwrap().iter() {
+        assert_eq!(headers.get_all("content-type").iter().collect::<Vec<_>>(), ["application/json"]);
+    }
 }
 
 #[tokio::test]

@@ -20,4 +20,6 @@ mod others;
 mod patience;
 mod peer;
 mod programs;
+mod rounds;
+mod two_faced;
 mod world;

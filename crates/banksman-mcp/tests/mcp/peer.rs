@@ -97,6 +97,7 @@ async fn answer(
             json_of(reply(json!({"tools": [
                 {"name": "echo", "description": description, "inputSchema": {"type": "object"}},
                 {"name": "send", "inputSchema": {"type": "object", "properties": {"to": {"type": "string"}}}},
+                {"name": "send_ask", "inputSchema": {"type": "object", "properties": {"to": {"type": "string", "x-mcp-header": "To"}}}},
             ]})))
         }
         "tools/call" => {
@@ -132,7 +133,9 @@ async fn answer(
                     let builder = Response::builder().header("content-type", "text/event-stream");
                     builder.body(futures_stream(events)).unwrap()
                 }
-                "ask" | "send_ask" => {
+                // Asks, and once it is answered never says how it ended.
+                "send_ask_stuck" if !params["inputResponses"].is_null() => std::future::pending().await,
+                "ask" | "send_ask" | "send_ask_stuck" => {
                     if params["inputResponses"].is_null() {
                         json_of(reply(
                             json!({"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}, "requestState": "peer-state"}),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use banksman_core::Status;
 use http::Method;
+use rustix::process::{Pid, test_kill_process};
 use serde_json::{Value, json};
 
 use crate::calls::text;
@@ -26,6 +27,82 @@ fn config() -> String {
 
 fn both(peer: &Peer) -> String {
     format!("{}  prog: {{command: ['{}']}}\n", peer.config(), program().display())
+}
+
+/// A server that heeds neither the end of its input nor a signal, and notes each time that it is started.
+struct Stubborn(tempfile::TempDir);
+
+impl Stubborn {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // It stays as long as its folder: a test is over before all that it started is.
+        let script = "trap '' TERM\necho $$ >> \"$2\"\n\"$1\"\nwhile [ -e \"$0\" ]; do sleep 1; done\n";
+        std::fs::write(folder.path().join("server.sh"), script).unwrap();
+        Self(folder)
+    }
+
+    fn config(&self) -> String {
+        let (script, pids) = (self.0.path().join("server.sh"), self.0.path().join("pids"));
+        let words = [&script, &program(), &pids].map(|word| format!("'{}'", word.display()));
+        format!("version: 1\nupstreams: {{prog: {{command: [sh, {}]}}}}\n", words.join(", "))
+    }
+
+    fn started(&self) -> Vec<i32> {
+        let pids = std::fs::read_to_string(self.0.path().join("pids")).unwrap();
+        pids.lines().map(|pid| pid.parse().unwrap()).collect()
+    }
+
+    /// How many are still there; one that ended and was not waited for is.
+    fn left(&self) -> usize {
+        let is_there = |pid: &i32| test_kill_process(Pid::from_raw(*pid).unwrap()).is_ok();
+        self.started().iter().filter(|pid| is_there(pid)).count()
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_does_not_end_with_its_session_is_made_to() {
+    let stubborn = Stubborn::new();
+    let world = World::start(&stubborn.config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    assert_eq!(text(&client.call(1, "echo", json!({})).await), "{}");
+    // One is the session's; Banksman asks for tools in another, which stays.
+    assert_eq!((stubborn.started().len(), stubborn.left()), (2, 2));
+    assert_eq!(client.send(Method::DELETE, "").await.status, 204);
+    for _ in 0..150 {
+        if stubborn.left() == 1 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    panic!("it is still there");
+}
+
+#[tokio::test]
+async fn sessions_that_are_ended_at_once_do_not_add_up_to_more_programs_than_an_agent_may_have() {
+    let stubborn = Stubborn::new();
+    let world = World::start(&stubborn.config()).await;
+    let mut opened = 0;
+    let hello = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}});
+    for _ in 0..70 {
+        let mut client = world.client("/mcp");
+        let answer = client.post(&hello).await;
+        let Some(session) = answer.headers.get("mcp-session-id") else {
+            assert_eq!(answer.status, 502);
+            let said = answer.last().await;
+            assert!(said["error"]["message"].as_str().unwrap().contains("64 programs"), "{said}");
+            continue;
+        };
+        client.session = Some(session.to_str().unwrap().to_owned());
+        opened += 1;
+        assert_eq!(client.send(Method::DELETE, "").await.status, 204);
+        // On a slow machine the first are gone before the last are started.
+        assert!(stubborn.left() <= 64);
+    }
+    assert_eq!(stubborn.started().len(), opened, "nothing is started only to be refused");
+    // Another agent is not in their way.
+    assert_eq!(world.other_client("/mcp").post(&hello).await.status, 200);
 }
 
 #[tokio::test]
@@ -148,7 +225,7 @@ async fn several_servers_are_one_with_their_tools_told_apart() {
         .iter()
         .map(|tool| tool["name"].as_str().unwrap())
         .collect();
-    assert_eq!(&names[..4], ["peer__echo", "peer__send", "prog__echo", "prog__pid"]);
+    assert_eq!(&names[..5], ["peer__echo", "peer__send", "peer__send_ask", "prog__echo", "prog__pid"]);
     assert_eq!(*names.last().unwrap(), "banksman_wait");
     assert_eq!(text(&client.call(2, "peer__echo", json!({"a": 1})).await), r#"ran with {"a":1}"#);
     assert_eq!(text(&client.call(3, "prog__echo", json!({"a": 1})).await), r#"{"a":1}"#);

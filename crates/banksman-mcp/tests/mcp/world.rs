@@ -30,6 +30,8 @@ tools:
   wipe: {risk: critical, tier: block}
 ";
 
+const PINS: &str = "mcp-tools.json";
+
 pub(crate) struct World {
     pub(crate) engine: Arc<Engine>,
     pub(crate) address: SocketAddr,
@@ -79,7 +81,7 @@ impl World {
         let address = listener.local_addr().unwrap();
         let (stop, stopping) = watch::channel(false);
         let parsed = Config::parse("mcp.yaml", &config).unwrap().reviewed_at(&format!("http://{address}"));
-        let pins: PathBuf = folder.path().join("mcp-tools.json");
+        let pins: PathBuf = folder.path().join(PINS);
         let gateway = Gateway::new(Arc::clone(&engine), parsed, Some(pins)).unwrap();
         gateway.start_workers();
         let hosts = Hosts::of(address, &[]);
@@ -113,11 +115,22 @@ impl World {
         Self::over(folder, &self.config.clone(), Some(tokens), Some(port)).await
     }
 
+    /// Another node over the same store.
+    pub(crate) async fn neighbour(&self) -> Self {
+        let tokens = (self.agent.clone(), self.other_agent.clone(), self.reviewer.clone());
+        Self::over(Arc::clone(&self.folder), &self.config, Some(tokens), None).await
+    }
+
     /// Ends all that runs, at once; what is stored stays.
     pub(crate) fn end(&mut self) {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+
+    /// Where the definitions of tools are remembered.
+    pub(crate) fn pins(&self) -> PathBuf {
+        self.folder.path().join(PINS)
     }
 
     pub(crate) fn client(&self, path: &str) -> Client {

@@ -151,6 +151,9 @@ pub async fn what_was_used_cannot_be_used_again<H: Harness>() {
     assert!(!bench.store().is_spent(Digest::of(b"two")).await.unwrap());
     let again = Commit { control: vec![spend(b"one", 2, 10)], ..Commit::default() };
     assert!(bench.store().commit(again).await.is_err());
+    let many = || Commit { control: vec![spend(b"many", 2, 10)], ..Commit::default() };
+    let told = at_once(bench.store(), (0..16).map(|_| many()).collect()).await;
+    assert_eq!(told.iter().filter(|told| told.is_ok()).count(), 1, "{told:?}");
     change(bench.store(), vec![spend(b"two", 10, 20)]).await;
     assert!(!bench.store().is_spent(Digest::of(b"one")).await.unwrap(), "it would have ended by now");
     bench.finish().await;
