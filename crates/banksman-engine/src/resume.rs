@@ -35,13 +35,22 @@ impl ResumeTarget {
         let (folder, path) = (self.0.path(), url.path());
         // `/resume` covers `/resume` and what is below it, not `/resumed`.
         let below = path.strip_prefix(folder.trim_end_matches('/')).is_some_and(|rest| {
-            rest.starts_with('/') || (rest.is_empty() && !folder.ends_with('/')) || folder == path
+            let is_below =
+                rest.starts_with('/') || (rest.is_empty() && !folder.ends_with('/')) || folder == path;
+            is_below && !could_lead_out(rest)
         });
         self.0.scheme() == url.scheme()
             && self.0.host() == url.host()
             && self.0.port_or_known_default() == url.port_or_known_default()
             && below
     }
+}
+
+/// Whether servers could read a path otherwise than we do and go up from the folder: to us `..%2Fadmin` and `..;` are names, but
+/// many undo such spellings, some twice, before they look for `..`. No address that is meant well needs them.
+fn could_lead_out(rest: &str) -> bool {
+    let rest = rest.to_ascii_lowercase();
+    ["%2f", "%5c", "%2e", "%3b", "%25", "..;"].iter().any(|spelling| rest.contains(spelling))
 }
 
 impl Engine {
@@ -81,7 +90,12 @@ mod tests {
         for (target, yes, no) in [
             (
                 "https://a.example/resume/",
-                vec!["https://a.example/resume/", "https://a.example:443/resume/x?y=1"],
+                vec![
+                    "https://a.example/resume/",
+                    "https://a.example:443/resume/x?y=1",
+                    "https://a.example/resume/x%20y?next=%2Fadmin",
+                    "https://a.example/resume/..x/...",
+                ],
                 vec![
                     "https://a.example/resume",
                     "https://a.example/resumed",
@@ -91,6 +105,19 @@ mod tests {
                     "https://a.example.evil.example/resume/",
                     "https://a.example/resume/../admin",
                     "https://a.example/resume/%2e%2e/admin",
+                    "https://a.example/resume/..%2Fadmin/run",
+                    "https://a.example/resume/..%2fadmin",
+                    "https://a.example/resume/%2e%2e%2Fadmin",
+                    "https://a.example/resume/x/..%5Cadmin",
+                    "https://a.example/resume/..%5c..%5Cadmin",
+                    "https://a.example/resume/..\\admin",
+                    "https://a.example/resume/..%252Fadmin",
+                    "https://a.example/resume/..%255cadmin",
+                    "https://a.example/resume/..%25%32Fadmin",
+                    "https://a.example/resume/..;/admin",
+                    "https://a.example/resume/%2E%2e;x=1/admin",
+                    "https://a.example/resume/..%3B/admin",
+                    "https://a.example/resume%2Fx",
                     "https://evil.example/?https://a.example/resume/",
                 ],
             ),
@@ -98,6 +125,12 @@ mod tests {
                 "https://a.example/hook",
                 vec!["https://a.example/hook", "https://a.example/hook/7"],
                 vec!["https://a.example/hooks", "https://a.example/"],
+            ),
+            (
+                // What the operator wrote is theirs to say.
+                "https://a.example/group%2Fproject/",
+                vec!["https://a.example/group%2Fproject/x"],
+                vec!["https://a.example/group%2Fproject/..%2Fx", "https://a.example/group/project/x"],
             ),
             (
                 "http://127.0.0.1:9",

@@ -17,7 +17,9 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 use url::{Host, Url};
 
 use crate::Reach;
@@ -114,6 +116,12 @@ impl CallError {
     }
 }
 
+/// A connection on which nothing has been said yet.
+enum Line {
+    Open(TcpStream),
+    Secret(Box<TlsStream<TcpStream>>),
+}
+
 /// The certificates that an operator gave are none.
 #[derive(Debug, thiserror::Error)]
 #[error("no certificate can be read there")]
@@ -160,25 +168,34 @@ impl Outward {
     /// If there is no answer. Nobody then knows whether the call was heard, unless the error is a lasting one.
     pub async fn call(&self, call: Call<'_>) -> Result<Answer, CallError> {
         let target = Target::of(call.url)?;
-        match tokio::time::timeout(call.within, self.exchange(call, &target)).await {
-            Ok(answer) => answer,
-            Err(_) => Err(CallError::TooSlow { host: target.name }),
-        }
+        let until = Instant::now() + call.within;
+        // Until there is a line nobody has heard anything, however long it took: that is not the same as no answer.
+        let line = timeout_at(until, self.line(&target)).await;
+        let line = line.unwrap_or_else(|_| Err(CallError::Unreachable { host: target.name.clone() }))?;
+        let request = request(&call, &target)?;
+        let answer = match line {
+            Line::Open(stream) => timeout_at(until, converse(stream, request, call.at_most, &target)).await,
+            Line::Secret(stream) => {
+                timeout_at(until, converse(*stream, request, call.at_most, &target)).await
+            }
+        };
+        answer.unwrap_or_else(|_| Err(CallError::TooSlow { host: target.name }))
     }
 
-    async fn exchange(&self, call: Call<'_>, target: &Target) -> Result<Answer, CallError> {
+    /// A connection to whoever may be called.
+    async fn line(&self, target: &Target) -> Result<Line, CallError> {
         let addresses = target.resolve().await?;
         self.check(target, &addresses)?;
         let stream = target.connect(&addresses).await?;
-        let request = request(&call, target)?;
-        if target.secret {
-            let stream = self.tls.connect(target.server_name()?, stream).await.map_err(|error| {
-                CallError::Untrusted { host: target.name.clone(), why: error.to_string() }
-            })?;
-            converse(stream, request, call.at_most, target).await
-        } else {
-            converse(stream, request, call.at_most, target).await
+        if !target.secret {
+            return Ok(Line::Open(stream));
         }
+        let stream = self
+            .tls
+            .connect(target.server_name()?, stream)
+            .await
+            .map_err(|error| CallError::Untrusted { host: target.name.clone(), why: error.to_string() })?;
+        Ok(Line::Secret(Box::new(stream)))
     }
 
     /// One address that may not be called is reason enough: whoever gives a name two kinds of address wants us to

@@ -1,8 +1,9 @@
 //! Signing in by the word of an identity provider.
 
-use banksman_core::{PersonChange, PersonId, PrincipalKind, SignInMethod, Standing};
+use banksman_core::{Factor, PersonChange, PersonId, PrincipalKind, SignInMethod, Standing};
 use banksman_store::{Person, Subject};
 
+use super::factors::fact;
 use super::sessions::NewSession;
 use super::{Amendment, By, Folk};
 use crate::credentials::is_name;
@@ -24,7 +25,7 @@ pub struct VouchedFor {
 impl Engine {
     /// Signs in someone whom a provider vouches for. Whoever is new is added; what they may is what the provider's word is
     /// worth now, and if that changed, sessions with the old rights end. Whoever was reset is who they were; the invitation
-    /// that went with it is over.
+    /// that went with it is over, and so is what was set up by it.
     ///
     /// # Errors
     /// If they are locked or removed, or their name belongs to someone else here: a provider does not choose who is whom.
@@ -45,15 +46,15 @@ impl Engine {
                 Some(person) if person.standing != Standing::Active => {
                     return Err(EngineError::Unauthenticated);
                 }
-                Some(person) => (came_back(person), Vec::new()),
+                Some(person) => came_back(person),
                 None => newcomer(folk, &vouched, PersonId::from_parts(millis, entropy))?,
             };
-            let mut ended = Vec::new();
             if (person.kind, &person.roles) != (vouched.kind, &vouched.roles) {
-                ended = folk.end_sessions(&person.name);
                 changes
                     .push(PersonChange::RightsChanged { kind: vouched.kind, roles: vouched.roles.clone() });
             }
+            // No session outlasts the rights or the factors that it began with.
+            let mut ended = if changes.is_empty() { Vec::new() } else { folk.end_sessions(&person.name) };
             let person = Person { kind: vouched.kind, roles: vouched.roles.clone(), ..person };
             let (control, signed_in, token) = session.begin(&person, SignInMethod::Oidc, folk.now);
             changes.push(signed_in);
@@ -72,15 +73,31 @@ impl Engine {
     }
 }
 
-/// Someone who comes by the provider again. If they had been reset, it is their way in from now on, and nobody else's link is.
-fn came_back(person: &Person) -> Person {
-    let mut person = person.clone();
-    if let Some(subject) = person.subject.as_mut().filter(|subject| subject.set_aside) {
-        subject.set_aside = false;
-        person.link = None;
-        person.brought_by = None;
-    }
-    person
+/// Someone who comes by the provider again, and what they no longer have. If they had been reset, it is their way in from now on,
+/// and nobody else's link is: whoever made that link may have accepted it, and would stay inside an account that is no longer
+/// counted with theirs.
+fn came_back(person: &Person) -> (Person, Vec<PersonChange>) {
+    let Some(subject) = person.subject.clone().filter(|subject| subject.set_aside) else {
+        return (person.clone(), Vec::new());
+    };
+    let had = [
+        person.password.as_ref().map(|_| Factor::Password),
+        person.totp.as_ref().map(|_| Factor::Totp),
+        (!person.recovery.is_empty()).then_some(Factor::RecoveryCodes),
+    ];
+    let withdrawn = had.into_iter().flatten().chain(person.passkeys.iter().map(fact));
+    let changes = withdrawn.map(|factor| PersonChange::Withdrawn { factor }).collect();
+    let person = Person {
+        subject: Some(Subject { set_aside: false, ..subject }),
+        password: None,
+        totp: None,
+        recovery: Vec::new(),
+        passkeys: Vec::new(),
+        link: None,
+        brought_by: None,
+        ..person.clone()
+    };
+    (person, changes)
 }
 
 /// Someone whom nobody here knew. A name that is anybody's, also of a token only, is not given to them.

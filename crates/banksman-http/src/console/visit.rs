@@ -1,8 +1,10 @@
 //! Where a request comes from, and where it may be sent.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::Once;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::header::{HOST, USER_AGENT};
 use axum::http::request::Parts;
 use banksman_identity::Site;
@@ -30,14 +32,34 @@ impl FromRequestParts<App> for Visit {
         let header =
             |name| parts.headers.get(&name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let peer = parts.extensions.get::<Peer>().map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0);
-        let forwarded = parts.headers.get_all("x-forwarded-for").iter().next_back();
-        // The last entry is the proxy's own word; what is before it anyone can write.
-        let forwarded =
-            forwarded.and_then(|value| value.to_str().ok()?.rsplit(',').next()?.trim().parse().ok());
-        let from = forwarded.filter(|_| app.behind_proxy).unwrap_or(peer);
+        let from = if app.behind_proxy { forwarded(&parts.headers).unwrap_or(peer) } else { peer };
         let (browser, host) = (named(header(USER_AGENT)), header(HOST).to_owned());
         Ok(Self { browser, mark: session::mark(parts, app), from, host })
     }
+}
+
+/// Where a request comes from by the word of a proxy of ours.
+fn forwarded(headers: &HeaderMap) -> Option<IpAddr> {
+    static TOLD: Once = Once::new();
+    // The last entry is the proxy's own word; what is before it anyone can write.
+    let last = headers.get_all("x-forwarded-for").iter().next_back();
+    let from = last.and_then(|value| address(value.to_str().ok()?.rsplit(',').next()?.trim()));
+    if from.is_none() {
+        TOLD.call_once(|| {
+            tracing::warn!(
+                "X-Forwarded-For of a request is missing or names no address last, although --behind-proxy says that a \
+                 proxy writes it: attempts to sign in are then counted for all of its visitors together"
+            );
+        });
+    }
+    from
+}
+
+/// An address as proxies write it: alone, with a port, or in brackets.
+fn address(entry: &str) -> Option<IpAddr> {
+    let with_port = || entry.parse::<SocketAddr>().ok().map(|socket| socket.ip());
+    let in_brackets = || entry.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
+    entry.parse().ok().or_else(with_port).or_else(in_brackets)
 }
 
 impl Visit {
@@ -133,6 +155,31 @@ mod tests {
             "/x:y",
         ] {
             assert_eq!(own_page(foreign), "/", "{foreign:?}");
+        }
+    }
+
+    #[test]
+    fn where_a_proxy_says_that_a_request_comes_from() {
+        for (lines, expected) in [
+            (vec!["203.0.113.7"], Some("203.0.113.7")),
+            (vec!["203.0.113.7:51234"], Some("203.0.113.7")),
+            (vec!["2001:db8::1"], Some("2001:db8::1")),
+            (vec!["[2001:db8::1]"], Some("2001:db8::1")),
+            (vec!["[2001:db8::1]:443"], Some("2001:db8::1")),
+            (vec!["198.51.100.1, 203.0.113.7:51234 "], Some("203.0.113.7")),
+            (vec!["198.51.100.1", "198.51.100.2,203.0.113.7"], Some("203.0.113.7")),
+            (vec!["198.51.100.1, unknown"], None),
+            (vec!["203.0.113.7:port"], None),
+            (vec!["[203.0.113.7]"], None),
+            (vec!["203.0.113.7,"], None),
+            (vec![""], None),
+            (vec![], None),
+        ] {
+            let mut headers = HeaderMap::new();
+            for line in &lines {
+                headers.append("x-forwarded-for", line.parse().unwrap());
+            }
+            assert_eq!(forwarded(&headers).map(|ip| ip.to_string()).as_deref(), expected, "{lines:?}");
         }
     }
 

@@ -59,6 +59,22 @@ async fn a_certificate_for_another_name_is_none() {
     assert!(matches!(error, CallError::Untrusted { .. }), "{error}");
 }
 
+/// Nothing was said to it, so nothing can have been heard: unlike where no answer comes.
+#[tokio::test]
+async fn a_service_that_never_becomes_secret_was_not_reached() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let silent = tokio::spawn(async move {
+        let mut lines = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            lines.push(stream);
+        }
+    });
+    let error = call(&Outward::new(reach()), &format!("https://127.0.0.1:{port}/")).await.unwrap_err();
+    assert!(matches!(error, CallError::Unreachable { .. }), "{error}");
+    silent.abort();
+}
+
 #[test]
 fn a_file_without_certificates_is_refused() {
     assert!(Outward::trusting(Reach::public(), b"nothing").is_err());

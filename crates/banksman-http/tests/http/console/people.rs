@@ -7,7 +7,7 @@ use banksman_store::{Person, Subject};
 use serde_json::json;
 
 use super::key::{AtHome, Key, challenge};
-use super::{Browser, cookie_of, told};
+use super::{Browser, cookie_of, hidden, told};
 use crate::client::Request;
 use crate::server::Server;
 
@@ -332,4 +332,53 @@ async fn whoever_was_reset_comes_back_by_the_provider_as_who_they_were() {
     assert!(server.engine.invited(&link.code).await.is_err());
     let [after] = everyone(&server).await.try_into().unwrap();
     assert_eq!((after.id, after.name.as_str(), after.can_sign_in()), (dora.id, "dora", true));
+}
+
+#[tokio::test]
+async fn whoever_accepted_in_anothers_place_is_out_once_the_provider_vouches_for_them() {
+    let server = Server::start().await;
+    server.engine.sign_in_vouched(vouched("dora"), "x").await.unwrap();
+    let dora = everyone(&server).await.pop().unwrap();
+    let ada = at_home(&server, "ada").await;
+    let page = ada.submit(&format!("/people/{}/reset", dora.id), &[], &Vec::new()).await.text();
+    let code = link(&page).rsplit('=').next().unwrap().to_owned();
+    // Ada accepts it herself: with a key of hers, and then a password.
+    let mut key = Key::new("key-1");
+    let door = AtHome::stranger(&server);
+    let asked = challenge(&door.open(&format!("/join?code={code}")).await.text());
+    let joined = door.submit("/join/passkey", &[("code", &code)], &key.create(&asked, &door.origin())).await;
+    let mask = door.signed_in(&joined).await;
+    let secret = server.engine.new_totp_secret().unwrap();
+    let seconds = u64::try_from(server.engine.now().as_micros() / 1_000_000).unwrap();
+    let (shown, totp) = (secret.to_base32(), secret.code_at(seconds));
+    let fields = [("password", "the cranes stand still"), ("totp_secret", &shown), ("totp_code", &totp)];
+    assert_eq!(mask.submit("/account/password", &fields, &Vec::new()).await.status, 200);
+    let dora_now = async || everyone(&server).await.into_iter().find(|person| person.id == dora.id).unwrap();
+    let held = dora_now().await.view();
+    assert_eq!((held.has_password, held.passkeys.len(), held.brought_by.as_deref()), (true, 1, Some("ada")));
+
+    let session = server.engine.sign_in_vouched(vouched("dora"), "x").await.unwrap();
+    let after = dora_now().await;
+    assert_eq!((&after.password, &after.totp, &after.brought_by, &after.link), (&None, &None, &None, &None));
+    assert!(after.recovery.is_empty() && after.passkeys.is_empty(), "{after:?}");
+    assert_ne!(mask.open("/account").await.status, 200, "her session is over");
+    let asked = challenge(&AtHome::stranger(&server).open("/sign-in").await.text());
+    let door = AtHome::stranger(&server);
+    let refused = door.submit("/sign-in/passkey", &[], &key.sign(&asked, &door.origin())).await;
+    assert_eq!(refused.header("set-cookie"), None, "and her key opens nothing");
+    let log = ada.open("/audit?type=person").await.text();
+    for gone in ["a password", "an authenticator app", "recovery codes", "the passkey"] {
+        assert!(log.contains(&format!("no longer has {gone}")), "{gone}: {log}");
+    }
+    // Dora counts beside Ada, and it is Dora who decides.
+    let mut browser = AtHome::stranger(&server);
+    browser.cookie = format!("banksman_session={}", session.secret);
+    browser.csrf = hidden(&browser.open("/mode").await.text(), "csrf");
+    let action = server.propose("delete_customer", json!({"id": 7})).await;
+    for who in [&ada, &browser] {
+        assert_eq!(approve(who, &action).await.status, 303);
+    }
+    assert_eq!(server.show(&server.riley, &action).await["status"], "authorised");
+    server.engine.sign_in_vouched(vouched("dora"), "x").await.unwrap();
+    assert_eq!(browser.open("/account").await.status, 200, "nobody is signed out twice");
 }
