@@ -37,7 +37,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-wal", &[]),
     ("banksman-store", &["banksman-core", "banksman-wal"]),
     ("banksman-outward", &[]),
-    ("banksman-notify", &["banksman-core", "banksman-outward"]),
+    ("banksman-notify", &["banksman-core", "banksman-outward", "banksman-review"]),
     ("banksman-identity", &["banksman-core"]),
     (
         "banksman-engine",

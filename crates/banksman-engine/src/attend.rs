@@ -138,7 +138,7 @@ impl Engine {
         let card = desk.card(&case);
         // An old card may have a button that this one would not have.
         let routed_here = Leg::let_decide(&self.legs(&case).unwrap_or_default(), &desk.channel);
-        if decision.approves() && !(card.may_decide && routed_here) {
+        if decision.approves() && !(card.is_approved_here() && routed_here) {
             self.record_refused(desk, Why::NotHere, Some(inbound)).await?;
             return Ok(Some(words::in_the_console(&card)));
         }

@@ -8,6 +8,7 @@ use banksman_core::redact::{Hidden, REDACTED};
 use banksman_core::visible::{Visible, brief};
 use banksman_core::wire::ActionView;
 use banksman_core::{ActionId, Case, Digest, Risk, Status, Tier, Timestamp};
+use banksman_review::oddities;
 
 pub use arguments::Argument;
 
@@ -43,12 +44,17 @@ pub struct Card {
     pub arguments: Vec<Argument>,
     /// How many more there are. Whoever sees only a part of what will run does not decide here.
     pub left_out: usize,
+    /// Host names among them that are not what they look like, as the console tells of them. Whoever was told of one looks
+    /// at all of it before deciding.
+    pub odd_hosts: Vec<String>,
     /// Why the agent wants it, in its own words. Untrusted, and shown as such.
     pub why: Option<String>,
     /// The worst that reading the action found.
     pub findings: Vec<String>,
     /// What policy tells reviewers.
     pub messages: Vec<String>,
+    /// Whether that is all that policy tells them.
+    pub messages_whole: bool,
     /// How risky it is.
     pub risk: Risk,
     /// What policy demands.
@@ -135,6 +141,13 @@ impl Card {
         let mut findings: Vec<_> = view.assessment.findings.iter().collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
         let findings = findings.iter().take(SENTENCES).map(|finding| sentence(&finding.reason)).collect();
+        let messages: Vec<_> = verdict.messages.iter().take(SENTENCES).map(|text| sentence(text)).collect();
+        let messages_whole =
+            verdict.messages.iter().map(|text| shown(text, usize::MAX)).eq(messages.iter().cloned());
+        let odd_hosts = view.args.to_json().map(|args| oddities(&args)).unwrap_or_default();
+        let odd_hosts = odd_hosts.iter().take(SENTENCES);
+        let odd_hosts =
+            odd_hosts.map(|odd| sentence(&format!("{} {} {}", odd.host, odd.problem, odd.like))).collect();
         let standing = standing(&view);
         Self {
             action: view.id,
@@ -145,9 +158,11 @@ impl Card {
             agent: name(&view.agent),
             arguments,
             left_out,
+            odd_hosts,
             why: why.map(sentence),
             findings,
-            messages: verdict.messages.iter().take(SENTENCES).map(|text| sentence(text)).collect(),
+            messages,
+            messages_whole,
             risk: verdict.risk,
             tier: verdict.tier,
             rule: name(&verdict.rule),
@@ -161,14 +176,21 @@ impl Card {
         }
     }
 
-    /// Whether the channel offers decisions: only on what waits, and only if everything that will run is on the card.
+    /// Whether the channel offers decisions: only on what waits and can be approved here.
     #[must_use]
     pub fn offers_decision(&self) -> bool {
-        self.may_decide
-            && self.standing == Standing::Waiting
-            && self.tool_whole
-            && self.left_out == 0
-            && self.arguments.iter().all(|argument| argument.whole)
+        self.standing == Standing::Waiting && self.is_approved_here()
+    }
+
+    /// Whether the channel takes approvals: only if everything that will run and all that policy tells reviewers is on
+    /// the card, and none of it needs a closer look than a card gives.
+    #[must_use]
+    pub fn is_approved_here(&self) -> bool {
+        self.may_decide && self.shows_all_that_runs() && self.messages_whole && self.odd_hosts.is_empty()
+    }
+
+    fn shows_all_that_runs(&self) -> bool {
+        self.tool_whole && self.left_out == 0 && self.arguments.iter().all(|argument| argument.whole)
     }
 
     /// The same on a message that showed an earlier version: nothing of it can be decided there any more.

@@ -18,6 +18,12 @@ pub trait Channel: Send + Sync + 'static {
     /// a ticket gets closed; another mail or push only disturbs.
     fn tells_of_settlement(&self) -> bool;
 
+    /// Whether a message that may have been taken can be sent again without being there twice. If not, nothing is
+    /// repeated for longer than its tries last.
+    fn tells_repetition(&self, _message: &Message) -> bool {
+        false
+    }
+
     /// Sends it.
     ///
     /// # Errors

@@ -25,7 +25,7 @@ mod testing;
 
 pub use card::{Argument, Card, Showing, Standing};
 pub use channel::{Channel, SendError, Sent, Trouble};
-pub use email::{Email, EmailSettings, EmailSettingsError, MailSecurity};
+pub use email::{Email, EmailSettings, EmailSettingsError, MailPatience, MailSecurity};
 pub use inbound::{Answer, Binding, Conversation, Heard, Inbound, Reply, UnboundError, Unheard, Wish};
 pub use line::{LINE_API, Line, LineSettings};
 pub use message::{Message, Purpose, Recipient};

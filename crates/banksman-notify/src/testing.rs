@@ -37,6 +37,11 @@ impl Held {
         self
     }
 
+    pub(crate) fn telling(mut self, messages: &[&str]) -> Self {
+        self.verdict.messages = messages.iter().map(ToString::to_string).collect();
+        self
+    }
+
     pub(crate) fn tier(mut self, tier: Tier) -> Self {
         self.verdict.tier = tier;
         self

@@ -51,20 +51,25 @@ pub(crate) fn facts(card: &Card) -> Vec<(&'static str, String)> {
 
 /// What people are told about an action in sentences, each with whose words they are.
 pub(crate) fn remarks(card: &Card) -> Vec<(&'static str, &str)> {
+    let odd_hosts = card.odd_hosts.iter().map(|text| ("Look closely", text.as_str()));
     let messages = card.messages.iter().map(|text| ("Policy says", text.as_str()));
     let findings = card.findings.iter().map(|text| ("Found", text.as_str()));
     let why = card.why.iter().map(|text| ("The agent says (unverified)", text.as_str()));
-    messages.chain(findings).chain(why).collect()
+    odd_hosts.chain(messages).chain(findings).chain(why).collect()
 }
 
 /// Why there is no button, if there is something to decide and none to do it with.
 pub(crate) fn elsewhere(card: &Card) -> Option<&'static str> {
     if card.standing != Standing::Waiting || card.offers_decision() {
         None
-    } else if card.may_decide {
-        Some("It is too long to be shown whole here. Decide on its page, which shows all of it.")
-    } else {
+    } else if !card.may_decide {
         Some("Decide on its page.")
+    } else if !card.odd_hosts.is_empty() {
+        Some("A host name in it is not what it looks like. Decide on its page.")
+    } else if !card.messages_whole {
+        Some("Policy says more than is shown here. Decide on its page, which shows all of it.")
+    } else {
+        Some("It is too long to be shown whole here. Decide on its page, which shows all of it.")
     }
 }
 

@@ -6,12 +6,12 @@ use banksman_review::{Approvals, Change, numbered};
 use maud::{Markup, html};
 
 use crate::action::untrusted;
-use crate::card::odd_names;
+use crate::card::{odd_names, shows_whole_name, tool_name};
 use crate::diff;
 use crate::frame::{Frame, Place};
 use crate::moment::{ago, left};
 use crate::parts::{findings, hidden, risk, status};
-use crate::text::{Foreign, ForeignLines, brief};
+use crate::text::{Foreign, ForeignLines};
 use crate::values::{Extent, has_folds, leaves_out, table};
 
 /// The page of a batch.
@@ -30,7 +30,7 @@ pub fn needs_own_page(item: &ActionView) -> Option<&'static str> {
         Some("it is critical")
     } else if item.verdict.require_passkey {
         Some("policy asks for the touch of a passkey")
-    } else if leaves_out(&item.args, Extent::Shared) || has_folds(&item.args) {
+    } else if !shows_whole_name(item) || leaves_out(&item.args, Extent::Shared) || has_folds(&item.args) {
         Some("this page does not show all of it")
     } else if !odd_names(item).is_empty() {
         Some("a host name in it is not what it looks like")
@@ -79,7 +79,7 @@ fn card(frame: &Frame<'_>, item: &ActionView, number: usize) -> Markup {
         li class=(format!("card {}", item.verdict.risk.as_str())) data-action=(item.id) data-version=(item.version) {
             header {
                 (risk(item.verdict.risk))
-                h2 { a href=(format!("/actions/{}", item.id)) data-open { (Foreign(&brief(&item.tool, 90))) } }
+                h2 { a href=(format!("/actions/{}", item.id)) data-open { (Foreign(&tool_name(item))) } }
                 (status(item.status))
                 @if let (Status::Pending, Some(until)) = (item.status, item.expires_at) { (left(until, frame.now)) }
             }

@@ -6,6 +6,11 @@ use banksman_core::visible::Eye;
 pub(crate) use banksman_core::visible::brief;
 use maud::Render;
 
+/// Whether `brief` leaves a text as it is.
+pub(crate) fn fits(text: &str, most: usize) -> bool {
+    brief(text, most) == text
+}
+
 /// A text by someone else, on one line.
 pub(crate) struct Foreign<'a>(pub(crate) &'a str);
 

@@ -2,7 +2,7 @@
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::visible::{one_line, pretty};
-use banksman_review::{Numbered, Oddity, Row, oddities, rows};
+use banksman_review::{Numbered, Oddity, Row, oddities, reads_like, rows};
 use maud::{Markup, html};
 
 use crate::marks::{folds, marked};
@@ -95,18 +95,41 @@ pub(crate) fn table(args: &CanonicalJson, findings: &[Numbered<'_>], extent: Ext
 
 fn cell(row: &Row<'_>, findings: &[Numbered<'_>]) -> Markup {
     match row.value {
-        Json::String(text) if text.is_empty() => html! { span.quiet { "empty text" } },
         Json::String(text) => {
             let here: Vec<Numbered<'_>> = findings
                 .iter()
                 .filter(|found| found.finding.argument.as_deref() == Some(&row.pointer))
                 .copied()
                 .collect();
-            html! { div.value { (marked(text, &here)) } }
+            let quote = if needs_quotes(text) { "\"" } else { "" };
+            html! { div.value { (quote) (marked(text, &here)) (quote) } }
         }
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Array(_) | Json::Object(_) => {
             html! { div.value.literal { (Foreign(CanonicalJson::of(row.value).as_str())) } }
         }
+    }
+}
+
+/// Whether a text without quotes would pass for another value, or for another text.
+fn needs_quotes(text: &str) -> bool {
+    let is_edge = |c: char| c == '"' || c.is_whitespace();
+    text.is_empty()
+        || text.starts_with(is_edge)
+        || text.ends_with(is_edge)
+        || is_like_a_literal(text)
+        || (text.len() <= LONGEST_LOOKALIKE && reads_like(text).is_some_and(|like| is_like_a_literal(&like)))
+}
+
+/// Nobody takes a longer text in foreign letters for a number or a word of JSON.
+const LONGEST_LOOKALIKE: usize = 200;
+
+/// Whether a text reads like one of the values that the table shows in literal form.
+fn is_like_a_literal(text: &str) -> bool {
+    match CanonicalJson::parse(text.as_bytes()).and_then(|json| json.to_json()) {
+        Ok(Json::Null | Json::Bool(_) | Json::Number(_)) => true,
+        Ok(Json::Array(items)) => items.is_empty(),
+        Ok(Json::Object(members)) => members.is_empty(),
+        Ok(Json::String(_)) | Err(_) => false,
     }
 }
 
@@ -136,6 +159,8 @@ pub(crate) fn block(value: &CanonicalJson) -> Markup {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use banksman_core::{Finding, Risk};
     use banksman_review::numbered;
 
@@ -164,6 +189,92 @@ mod tests {
         }
         assert!(!leaves_out(&wide(210), Extent::Usual));
         assert!(leaves_out(&wide(5000), Extent::Usual) && !leaves_out(&wide(5000), Extent::Whole));
+    }
+
+    /// What a reader sees of a table: no markup, but what is spelled out stands out.
+    fn read(markup: &str) -> String {
+        let text = markup
+            .replace("<span class=\"unseen\">", "⟦")
+            .replace("</tr>", "\u{1}")
+            .replace("</th>", "\u{2}");
+        text.split('<').map(|piece| piece.split_once('>').map_or(piece, |(_, text)| text)).collect()
+    }
+
+    #[test]
+    fn no_two_values_look_alike() {
+        let texts = [
+            "",
+            "\"",
+            "\"\"",
+            "\"a\"",
+            "\"a",
+            "a\"",
+            "a",
+            "a ",
+            " a",
+            "a\n",
+            "false",
+            "\"false\"",
+            "false ",
+            "0",
+            "-1.5e3",
+            "1E400",
+            "null",
+            "[]",
+            "{}",
+            "[ ]",
+            "[1]",
+            "{\"a\":1}",
+            "empty text",
+            "U+202E",
+            "\u{202e}",
+            "\\n",
+            "\r",
+            "\\r",
+            "&quot;",
+            "a\u{a0}",
+            "a\u{3000}",
+        ];
+        let texts = texts.map(|text| CanonicalJson::of(&Json::String(text.to_owned())));
+        let others = [
+            "null",
+            "true",
+            "false",
+            "0",
+            "-1500",
+            "1e400",
+            "[]",
+            "{}",
+            "[1]",
+            "[\"1\"]",
+            "{\"a\":1}",
+            "{\"a\":\"1\"}",
+        ]
+        .map(|text| CanonicalJson::parse(text.as_bytes()).unwrap());
+        let mut seen: HashMap<String, String> = HashMap::new();
+        for value in texts.iter().chain(&others) {
+            for key in ["force", "force.a", "force[0]", "\\\"force\\\"", ""] {
+                let args = format!("{{\"{key}\":{}}}", value.as_str());
+                let page = shown(&CanonicalJson::parse(args.as_bytes()).unwrap(), &[], Extent::Usual);
+                if let Some(other) = seen.insert(read(&page), args.clone()) {
+                    panic!("{args} and {other} look alike");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_has_quotes_only_where_it_would_pass_for_something_else() {
+        for text in ["bob", "78291a", "rm -rf /srv", "True", "say \"hi\" to bob", "[1]", "a\nb", "2026-11-16"]
+        {
+            assert!(!needs_quotes(text), "{text:?}");
+        }
+        // The last ones are spelled with letters of other writing.
+        for text in
+            ["", " ", "78291", "true", "null", "1e5", "\"bob\"", "bob\n", "{}", "f\u{430}lse", "nu\u{217c}l"]
+        {
+            assert!(needs_quotes(text), "{text:?}");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::testing::{Held, hostile_texts};
+use crate::wording::{elsewhere, remarks};
 
 const SHOWING: Showing<'_> = Showing { console: "https://gate.example.org/", may_decide: true };
 
@@ -36,6 +37,45 @@ fn whoever_sees_only_a_part_is_offered_no_decision() {
         let card = Card::of(&Held::new(&tool, "{}").case(), SHOWING);
         assert_eq!((card.tool_whole, card.offers_decision()), (whole, whole), "{tool}");
     }
+}
+
+#[test]
+fn a_host_that_is_not_what_it_looks_like_is_named_and_decided_on_its_page() {
+    let args = "{\"url\":\"https://p\u{430}ypal.com/pay\"}";
+    let card = Card::of(&Held::new("fetch", args).case(), SHOWING);
+    assert!(!card.offers_decision() && !card.is_approved_here());
+    assert_eq!(card.odd_hosts, ["p\u{430}ypal.com is spelled to look like paypal.com"]);
+    assert!(remarks(&card).contains(&("Look closely", card.odd_hosts[0].as_str())));
+    assert!(elsewhere(&card).is_some_and(|words| words.starts_with("A host name in it")));
+    let honest = Card::of(&Held::new("fetch", r#"{"url":"https://paypal.com/pay"}"#).case(), SHOWING);
+    assert!(honest.offers_decision() && honest.odd_hosts.is_empty() && elsewhere(&honest).is_none());
+}
+
+#[test]
+fn whoever_is_not_told_all_that_policy_says_is_offered_no_decision() {
+    let (most, too_long) = ("x".repeat(SENTENCE), "x".repeat(SENTENCE + 1));
+    // Each becomes longer when it is spelled.
+    let hidden = "\u{202e}".repeat(SENTENCE / 2);
+    for (messages, whole) in [
+        (vec![], true),
+        (vec!["Ask ann first."; SENTENCES], true),
+        (vec!["Ask ann first."; SENTENCES + 1], false),
+        (vec![most.as_str()], true),
+        (vec!["Ask ann first.", &too_long], false),
+        (vec![hidden.as_str()], false),
+    ] {
+        let card = Card::of(&Held::new("refund", "{}").telling(&messages).case(), SHOWING);
+        assert_eq!((card.messages_whole, card.offers_decision()), (whole, whole), "{messages:?}");
+        assert_eq!(elsewhere(&card).is_none(), whole, "{messages:?}");
+    }
+}
+
+#[test]
+fn no_two_arguments_have_the_same_name() {
+    let name = |args: &str| Card::of(&Held::new("run", args).case(), SHOWING).arguments[0].name.clone();
+    assert_ne!(name(r#"{"options.dry_run":true}"#), name(r#"{"options":{"dry_run":true}}"#));
+    // A letter that shows nothing.
+    assert_eq!(name("{\"to\u{3164}\":1}"), r#""to\u3164""#);
 }
 
 #[test]

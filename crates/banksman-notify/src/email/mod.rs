@@ -6,18 +6,35 @@ use std::time::Duration;
 
 use lettre::message::header::{ContentType, HeaderName, HeaderValue};
 use lettre::message::{Mailbox, MultiPart, SinglePart};
-use lettre::transport::smtp::authentication::Credentials;
-use lettre::transport::smtp::client::{Certificate, Tls, TlsParameters};
-use lettre::{AsyncSmtpTransport, AsyncTransport as _, Tokio1Executor};
+use lettre::transport::smtp::Error as SmtpError;
+use lettre::transport::smtp::authentication::{Credentials, DEFAULT_MECHANISMS};
+use lettre::transport::smtp::client::{AsyncSmtpConnection, Certificate, TlsParameters};
+use lettre::transport::smtp::extension::ClientId;
+use tokio::time::timeout;
 
 use crate::card::shown;
-use crate::{Channel, Message, Purpose, Secret, SendError, Sent};
+use crate::{Channel, Message, Purpose, Secret, SendError, Sent, Trouble};
 
-/// How long everything may take, from the connection to the server's yes.
-const WITHIN: Duration = Duration::from_secs(30);
+/// How long one of a server's addresses may take to be there: if it is not, the next is tried.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 
-/// How long a server may take for one answer.
-const ANSWER_WITHIN: Duration = Duration::from_secs(15);
+/// How long a server may take to hear that we leave.
+const LEAVE_WITHIN: Duration = Duration::from_secs(2);
+
+/// How long a mail server may take.
+#[derive(Debug, Clone, Copy)]
+pub struct MailPatience {
+    /// Until it is ready for a mail: connected, secret, and knowing who we are.
+    pub ready: Duration,
+    /// And then until it has said yes to the mail. Many look through it first.
+    pub taken: Duration,
+}
+
+impl Default for MailPatience {
+    fn default() -> Self {
+        Self { ready: Duration::from_secs(25), taken: Duration::from_secs(40) }
+    }
+}
 
 /// How the line to the mail server is kept secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +82,19 @@ pub enum EmailSettingsError {
 
 /// Sends mail.
 pub struct Email {
-    transport: AsyncSmtpTransport<Tokio1Executor>,
+    host: String,
+    port: u16,
+    line: Line,
+    login: Option<Credentials>,
     from: Mailbox,
+    patience: MailPatience,
+}
+
+/// How the line is made secret, and whom it is to lead to.
+enum Line {
+    Tls(TlsParameters),
+    StartTls(TlsParameters),
+    Plain,
 }
 
 impl Email {
@@ -85,19 +113,39 @@ impl Email {
                 return Err(EmailSettingsError::PasswordInTheOpen);
             }
         }
-        let (usual_port, tls) = match security {
-            MailSecurity::Tls => (465, Tls::Wrapper(tls(&host, authorities)?)),
-            MailSecurity::StartTls => (587, Tls::Required(tls(&host, authorities)?)),
-            MailSecurity::Plain => (25, Tls::None),
+        let (usual_port, line) = match security {
+            MailSecurity::Tls => (465, Line::Tls(tls(&host, authorities)?)),
+            MailSecurity::StartTls => (587, Line::StartTls(tls(&host, authorities)?)),
+            MailSecurity::Plain => (25, Line::Plain),
         };
-        let mut builder = AsyncSmtpTransport::<Tokio1Executor>::builder_dangerous(host)
-            .port(port.unwrap_or(usual_port))
-            .tls(tls)
-            .timeout(Some(ANSWER_WITHIN));
-        if let Some((name, password)) = login {
-            builder = builder.credentials(Credentials::new(name, password.reveal().to_owned()));
+        let login = login.map(|(name, password)| Credentials::new(name, password.reveal().to_owned()));
+        let port = port.unwrap_or(usual_port);
+        Ok(Self { host, port, line, login, from, patience: MailPatience::default() })
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_patience(self, patience: MailPatience) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// A server that is ready for a mail.
+    async fn connect(&self) -> Result<AsyncSmtpConnection, SmtpError> {
+        let (server, us) = ((self.host.as_str(), self.port), ClientId::default());
+        let (at_once, later) = match &self.line {
+            Line::Tls(tls) => (Some(tls.clone()), None),
+            Line::StartTls(tls) => (None, Some(tls.clone())),
+            Line::Plain => (None, None),
+        };
+        let mut connection =
+            AsyncSmtpConnection::connect_tokio1(server, Some(CONNECT_WITHIN), &us, at_once, None).await?;
+        if let Some(tls) = later {
+            connection.starttls(tls, &us).await?;
         }
-        Ok(Self { transport: builder.build(), from })
+        if let Some(login) = &self.login {
+            connection.auth(DEFAULT_MECHANISMS, login).await?;
+        }
+        Ok(connection)
     }
 
     fn mail(&self, message: &Message) -> Result<lettre::Message, String> {
@@ -152,14 +200,30 @@ impl Channel for Email {
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {
         let mail = self.mail(message).map_err(|why| SendError::never(shown(&why, 200)))?;
         let id = mail.headers().get_raw("Message-ID").map(ToOwned::to_owned);
-        match tokio::time::timeout(WITHIN, self.transport.send(mail)).await {
-            Ok(Ok(_)) => Ok(Sent { provider_id: id, delivered: false }),
-            Ok(Err(error)) => {
-                let why = shown(&format!("the mail server: {error}"), 200);
-                if error.is_permanent() { Err(SendError::never(why)) } else { Err(SendError::later(why)) }
-            }
-            Err(_) => Err(SendError::later("the mail server took too long")),
-        }
+        let mut connection = match timeout(self.patience.ready, self.connect()).await {
+            Ok(connected) => connected.map_err(|error| failed(&error, Trouble::NotTaken))?,
+            Err(_) => return Err(SendError::later("the mail server took too long to be ready")),
+        };
+        // From here on it may take the mail without our hearing of it.
+        match timeout(self.patience.taken, connection.send(mail.envelope(), &mail.formatted())).await {
+            Ok(answer) => answer.map_err(|error| failed(&error, Trouble::Unsure))?,
+            Err(_) => return Err(SendError::unsure("the mail server took too long")),
+        };
+        // It has the mail, whether or not it hears that we leave.
+        let _ = timeout(LEAVE_WITHIN, connection.quit()).await;
+        Ok(Sent { provider_id: id, delivered: false })
+    }
+}
+
+/// What an error means, if the server did not say so.
+fn failed(error: &SmtpError, unsaid: Trouble) -> SendError {
+    let why = shown(&format!("the mail server: {error}"), 200);
+    if error.is_permanent() {
+        SendError::never(why)
+    } else if error.is_transient() || error.is_client() {
+        SendError::later(why)
+    } else {
+        SendError::Later { trouble: unsaid, after: None, why }
     }
 }
 

@@ -62,6 +62,11 @@ impl Channel for Line {
         false
     }
 
+    /// By the retry key.
+    fn tells_repetition(&self, _message: &Message) -> bool {
+        true
+    }
+
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {
         let body = json!({ "to": message.to.address, "messages": [flex::message(message)] });
         let provider_id = self.api.push(&retry_key(message), &body).await?;

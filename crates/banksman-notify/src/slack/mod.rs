@@ -58,6 +58,11 @@ impl Channel for Slack {
         true
     }
 
+    /// What changes a message changes it to the same however often; new ones have no key to be told by.
+    fn tells_repetition(&self, message: &Message) -> bool {
+        message.purpose == Purpose::Settled && message.earlier.is_some()
+    }
+
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {
         let blocks = blocks::of(message);
         // What notifications and screen readers say. No markup: nothing in it becomes a link or a mention.

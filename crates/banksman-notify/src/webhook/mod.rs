@@ -48,6 +48,11 @@ impl Channel for Webhook {
         true
     }
 
+    /// By the id.
+    fn tells_repetition(&self, _message: &Message) -> bool {
+        true
+    }
+
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {
         // The same for every attempt: that is how the receiver knows a repetition.
         let id = format!("msg_{}", message.id);

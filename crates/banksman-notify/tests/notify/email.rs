@@ -3,7 +3,8 @@
 use std::time::{Duration, Instant};
 
 use banksman_notify::{
-    Channel as _, Email, EmailSettings, EmailSettingsError, MailSecurity, Message, Purpose, Secret, SendError,
+    Channel as _, Email, EmailSettings, EmailSettingsError, MailPatience, MailSecurity, Message, Purpose,
+    Secret, SendError, Trouble,
 };
 
 use crate::fixture::{ask, card, message};
@@ -146,14 +147,44 @@ async fn what_is_refused_for_good_is_not_tried_again_and_what_passes_is() {
     }
 }
 
+fn impatient(server: &MailServer) -> Email {
+    let patience = MailPatience { ready: Duration::from_secs(2), taken: Duration::from_secs(2) };
+    Email::new(settings(server, MailSecurity::StartTls)).unwrap().with_patience(patience)
+}
+
 #[tokio::test]
-async fn a_server_that_says_nothing_is_left_in_time() {
+async fn a_server_that_says_nothing_is_left_in_time_and_took_nothing() {
     let server = MailServer::start(Mood::Silent).await;
-    let email = Email::new(settings(&server, MailSecurity::StartTls)).unwrap();
     let begun = Instant::now();
-    let error = email.send(&ask("ann@example.org")).await.unwrap_err();
-    assert!(matches!(error, SendError::Later { .. }), "{error}");
-    assert!(begun.elapsed() < Duration::from_secs(40));
+    let error = impatient(&server).send(&ask("ann@example.org")).await.unwrap_err();
+    assert!(matches!(error, SendError::Later { trouble: Trouble::NotTaken, .. }), "{error}");
+    assert!(begun.elapsed() < Duration::from_secs(10));
+    // Nor did one that is not there.
+    let nowhere = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let away = EmailSettings { port: Some(nowhere), ..settings(&server, MailSecurity::StartTls) };
+    let error = Email::new(away).unwrap().send(&ask("ann@example.org")).await.unwrap_err();
+    assert!(matches!(error, SendError::Later { trouble: Trouble::NotTaken, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_may_have_taken_a_mail_is_not_said_to_have_refused_it() {
+    for (mood, trouble) in [
+        (Mood::SilentOnceTaken, Trouble::Unsure),
+        (Mood::HangsUpOnceTaken, Trouble::Unsure),
+        (Mood::NotAfterAll, Trouble::NotTaken),
+    ] {
+        let server = MailServer::start(mood).await;
+        let error = impatient(&server).send(&ask("ann@example.org")).await.unwrap_err();
+        let SendError::Later { trouble: found, .. } = &error else { panic!("{mood:?}: {error}") };
+        assert_eq!((*found, server.taken().len()), (trouble, 1), "{mood:?}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn a_mail_that_was_taken_is_sent_whatever_comes_of_our_leaving() {
+    let server = MailServer::start(Mood::NoGoodbye).await;
+    impatient(&server).send(&ask("ann@example.org")).await.unwrap();
+    assert_eq!(server.taken().len(), 1);
 }
 
 #[tokio::test]

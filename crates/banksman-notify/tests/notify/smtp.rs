@@ -23,6 +23,14 @@ pub(crate) enum Mood {
     WrongPassword,
     /// Says nothing at all.
     Silent,
+    /// Takes a mail and says nothing about it.
+    SilentOnceTaken,
+    /// Takes a mail and hangs up.
+    HangsUpOnceTaken,
+    /// Takes a mail and refuses it after all, for now.
+    NotAfterAll,
+    /// Says nothing when we leave.
+    NoGoodbye,
 }
 
 /// A mail server on this machine.
@@ -130,8 +138,14 @@ impl Talk {
                 "DATA" => {
                     line.write_all(b"354 go on\r\n").await.ok()?;
                     self.take(&mut line).await?;
-                    "250 taken\r\n"
+                    match self.mood {
+                        Mood::SilentOnceTaken => std::future::pending().await,
+                        Mood::HangsUpOnceTaken => return None,
+                        Mood::NotAfterAll => "451 4.3.0 not now\r\n",
+                        _ => "250 taken\r\n",
+                    }
                 }
+                "QUIT" if self.mood == Mood::NoGoodbye => std::future::pending().await,
                 "QUIT" => "221 bye\r\n",
                 _ => "500 what\r\n",
             };

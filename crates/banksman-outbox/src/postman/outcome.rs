@@ -19,6 +19,8 @@ pub(super) struct Try<'a> {
     pub(super) chance: u32,
     /// When the channel last took anything, from anyone.
     pub(super) worked: Option<Timestamp>,
+    /// Whether a repetition is told from another message.
+    pub(super) tells_repetition: bool,
     pub(super) now: Timestamp,
 }
 
@@ -65,7 +67,7 @@ impl Try<'_> {
             // Nothing is wrong with it: it waits for its turn, as long as it matters.
             Trouble::Busy => again(Attempt { attempt: delivery.attempt, ..tried }),
             Trouble::NotTaken | Trouble::Unsure => {
-                let strikes = delivery.strikes.saturating_add(u32::from(self.counts(delivery)));
+                let strikes = delivery.strikes.saturating_add(u32::from(self.counts(delivery, trouble)));
                 // What may have been taken stays the message that it was.
                 let bundle = tried.bundle.or((trouble == Trouble::Unsure).then_some(self.message));
                 let tried = Attempt { strikes, bundle, ..tried };
@@ -76,9 +78,12 @@ impl Try<'_> {
 
     /// Tries count while the channel works: the first, and each before which it took something since the last. While
     /// it takes nothing from anyone, its messages wait for it: what a provider's bad hour delays is sent when it is
-    /// over, if it still matters, and then has as many tries as it had left.
-    fn counts(&self, delivery: &Delivery) -> bool {
-        delivery.attempt == 0 || self.worked.is_some_and(|at| at >= delivery.updated_at)
+    /// over, if it still matters, and then has as many tries as it had left. But what may have been taken, and would be
+    /// there once more with every try, always counts: a provider that takes messages and never says so would get copies
+    /// for as long as the action waits.
+    fn counts(&self, delivery: &Delivery, trouble: Trouble) -> bool {
+        let may_be_a_copy = trouble == Trouble::Unsure && !self.tells_repetition;
+        may_be_a_copy || delivery.attempt == 0 || self.worked.is_some_and(|at| at >= delivery.updated_at)
     }
 }
 

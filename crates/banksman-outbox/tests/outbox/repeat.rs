@@ -1,11 +1,13 @@
 //! A message that may have been taken is repeated as it was, under the same name, so that a repetition is told from
 //! something new.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use banksman_core::{ActionId, Decision, DeliveryStatus};
+use banksman_core::{ActionId, Decision, DeliveryStatus, Purpose};
 use banksman_notify::{SendError, Trouble};
+use banksman_store::Delivery;
 
 use crate::world::{MINUTE, World, later};
 
@@ -113,4 +115,69 @@ async fn a_provider_that_has_too_much_to_do_costs_no_tries() {
     assert!(asks.iter().all(|row| row.status == DeliveryStatus::Sent || row.status.is_open()), "{asks:?}");
     let ann = asks.iter().find(|row| row.recipient == "ann").unwrap();
     assert_eq!((ann.status, ann.attempt), (DeliveryStatus::Sent, 1), "{ann:?}");
+}
+
+/// A question that is asked during an hour in which nobody says whether they took anything.
+async fn asked_in_silence(world: &World) -> ActionId {
+    world.chat.set_down(Some(SendError::unsure("took too long")));
+    let case = world.hold("wire", 1).await;
+    for _ in 0..60 {
+        world.work().await;
+        world.pass(MINUTE);
+    }
+    case.id
+}
+
+async fn asks(world: &World, about: ActionId) -> Vec<Delivery> {
+    let mut rows = world.deliveries(about).await;
+    rows.retain(|row| row.channel == "chat" && row.purpose == Purpose::Ask);
+    rows
+}
+
+#[tokio::test]
+async fn a_provider_that_never_says_that_it_took_a_message_gets_no_more_than_its_tries() {
+    let world = World::new().await;
+    let id = asked_in_silence(&world).await;
+    let mut copies: BTreeMap<String, u32> = BTreeMap::new();
+    for (name, _) in world.chat.names() {
+        *copies.entry(name).or_default() += 1;
+    }
+    assert!(!copies.is_empty() && copies.values().all(|tries| *tries == 3), "{copies:?}");
+    let asks = asks(&world, id).await;
+    assert!(asks.iter().all(|row| row.status == DeliveryStatus::Failed), "{asks:?}");
+}
+
+#[tokio::test]
+async fn whoever_tells_a_repetition_is_asked_until_they_answer() {
+    let world = World::new().await;
+    world.chat.tells_repetition.store(true, Ordering::SeqCst);
+    let id = asked_in_silence(&world).await;
+    world.chat.set_down(None);
+    world.pass(10 * MINUTE);
+    world.work().await;
+    let asks = asks(&world, id).await;
+    let sent = |row: &Delivery| row.status == DeliveryStatus::Sent && row.attempt > 3;
+    assert!(!asks.is_empty() && asks.iter().all(sent), "{asks:?}");
+}
+
+#[tokio::test]
+async fn what_a_slow_channel_leaves_no_time_for_is_left_to_whoever_takes_it_next() {
+    let world = World::new().await;
+    // Ann of finance alone is asked, three times.
+    let ids = held(&world, 0..3).await;
+    world.engine.dispatch_once(&*world.outbox).await.unwrap();
+    let on_the_way = world.chat.way.lock().await;
+    let outbox = Arc::clone(&world.outbox);
+    let carrying = tokio::spawn(async move { outbox.carry_once("chat").await });
+    while world.chat.tried() == 0 {
+        tokio::task::yield_now().await;
+    }
+    world.pass(9 * MINUTE);
+    drop(on_the_way);
+    carrying.await.unwrap().unwrap();
+    assert_eq!(world.chat.tried(), 1, "another node may take the others a minute from now");
+    world.pass(2 * MINUTE);
+    world.work().await;
+    let told: Vec<_> = world.chat.names().into_iter().flat_map(|(_, about)| about).collect();
+    assert_eq!(told, ids);
 }

@@ -57,6 +57,7 @@ pub(crate) struct FakeChannel {
     answers: Mutex<BTreeMap<String, VecDeque<SendError>>>,
     pub(crate) down: Mutex<Option<SendError>>,
     pub(crate) panics: AtomicBool,
+    pub(crate) tells_repetition: AtomicBool,
     updates: bool,
 }
 
@@ -100,6 +101,10 @@ impl Channel for FakeChannel {
 
     fn tells_of_settlement(&self) -> bool {
         self.updates
+    }
+
+    fn tells_repetition(&self, _message: &Message) -> bool {
+        self.tells_repetition.load(Ordering::SeqCst)
     }
 
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {

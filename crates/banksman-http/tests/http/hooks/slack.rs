@@ -100,6 +100,23 @@ async fn what_is_too_risky_for_a_channel_is_approved_elsewhere_and_denied_anywhe
 }
 
 #[tokio::test]
+async fn what_needs_its_page_is_not_approved_by_a_card_that_should_have_no_button() {
+    let house = House::start().await;
+    for args in
+        [json!({"to": "ann@p\u{430}ypal.com"}), json!({"to": "ann@example.org", "text": "x".repeat(400)})]
+    {
+        let action = house.server.propose("send_email", args.clone()).await;
+        for button in ["decide:approve", "explain:modify"] {
+            let said = pressed(&house, "ANN", button, &action).await;
+            assert!(said.starts_with("This is not decided here."), "{button} {args}: {said}");
+            house.server.jump(Duration::from_secs(1));
+        }
+        assert_eq!(house.status(&action).await, "pending", "{args}");
+        assert!(pressed(&house, "ANN", "decide:deny", &action).await.starts_with("Denied."), "{args}");
+    }
+}
+
+#[tokio::test]
 async fn what_was_decided_or_expired_or_changed_meanwhile_stays_as_it_is_and_says_so() {
     let house = House::start().await;
     let decided = house.held("send_email").await;
