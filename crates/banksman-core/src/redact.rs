@@ -3,11 +3,13 @@
 //! What would run stays what it is, and so does its digest: only its picture is blackened. Where a reviewer edits a
 //! picture, what was blackened in it keeps its value.
 
-use std::sync::Arc;
+mod trail;
 
-use crate::json::{CanonicalJson, Json, Object};
+use crate::json::{CanonicalJson, Json, JsonError, Object};
 use crate::wire::ActionView;
-use crate::{Case, Principal, Submission};
+use crate::{Action, Assessment, Case, Principal};
+
+use self::trail::{Paths, Trail};
 
 /// What is shown in place of a value.
 pub const REDACTED: &str = "[redacted]";
@@ -25,17 +27,71 @@ pub fn redacted(value: &CanonicalJson, paths: &[String]) -> CanonicalJson {
         return value.clone();
     }
     let Ok(json) = value.to_json() else { return CanonicalJson::of(&Json::String(REDACTED.into())) };
-    CanonicalJson::of(&blacken(json, &split(paths), &mut Vec::new()))
+    let paths = Paths::new(paths);
+    let trail = paths.from(&json);
+    CanonicalJson::of(&blacken(json, &trail, &mut Vec::new()))
+}
+
+/// Whether anything is black in this picture that one of the paths leads to.
+#[must_use]
+pub fn is_redacted(picture: &CanonicalJson, paths: &[String]) -> bool {
+    !paths.is_empty() && picture.to_json().is_ok_and(|json| is_black(&json, &Paths::new(paths).from(&json)))
+}
+
+/// Why what is still black in an edited picture cannot be given its value.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RestoreError {
+    /// Nothing was hidden there.
+    #[error("{0} is [redacted], and no value was hidden there: write the value, or leave it out")]
+    NothingThere(String),
+    /// It would be a guess which item's value it was.
+    #[error(
+        "{0} holds something [redacted], in a list that is no longer as it was: write the value, or leave the \
+         length of the list and what is shown of this item as they were"
+    )]
+    OtherItem(String),
+    /// One of the two cannot be read.
+    #[error("they cannot be read: {0}")]
+    Unreadable(#[from] JsonError),
 }
 
 /// What a reviewer made of a redacted picture: where it is still black, the value is the one that was there.
-#[must_use]
-pub fn restored(edited: &CanonicalJson, original: &CanonicalJson, paths: &[String]) -> CanonicalJson {
+///
+/// # Errors
+/// If it is black somewhere, and no one value was there for certain.
+pub fn restore(
+    edited: &CanonicalJson,
+    original: &CanonicalJson,
+    paths: &[String],
+) -> Result<CanonicalJson, RestoreError> {
     if paths.is_empty() {
-        return edited.clone();
+        return Ok(edited.clone());
     }
-    let (Ok(picture), Ok(before)) = (edited.to_json(), original.to_json()) else { return edited.clone() };
-    CanonicalJson::of(&uncover(picture, &before, &split(paths)))
+    let (picture, before) = (edited.to_json()?, original.to_json()?);
+    let paths = Paths::new(paths);
+    let trail = paths.from(&picture);
+    Ok(CanonicalJson::of(&uncover(picture, Some(&before), &trail, "")?))
+}
+
+impl Action {
+    /// The action as whoever does not run it gets to see it: people, and whoever is asked about it.
+    #[must_use]
+    pub fn redacted(&self, paths: &[String]) -> Self {
+        if paths.is_empty() {
+            return self.clone();
+        }
+        let hide = |value: &CanonicalJson| redacted(value, paths);
+        Self {
+            args: hide(&self.args),
+            evidence: self.evidence.as_ref().map(hide),
+            state_before: self.state_before.as_ref().map(hide),
+            preconditions: self.preconditions.as_ref().map(hide),
+            // The agent's own state, and where it is called, are for the agent.
+            checkpoint: None,
+            resume: None,
+            ..self.clone()
+        }
+    }
 }
 
 impl ActionView {
@@ -48,40 +104,35 @@ impl ActionView {
     /// The action as people get to see it.
     #[must_use]
     pub fn for_people(case: &Case) -> Self {
-        Self::from(case).redacted()
-    }
-
-    fn redacted(mut self) -> Self {
-        if self.verdict.redact.is_empty() {
-            return self;
+        let view = Self::from(case);
+        if view.verdict.redact.is_empty() {
+            return view;
         }
-        self.args = redacted(&self.args, &self.verdict.redact);
-        let hide = |value: &CanonicalJson| redacted(value, &self.verdict.redact);
-        self.context.state_before = self.context.state_before.as_ref().map(hide);
-        self.context.preconditions = self.context.preconditions.as_ref().map(hide);
-        self.context.evidence = self.context.evidence.as_ref().map(hide);
-        // The agent's own state is for the agent.
-        self.checkpoint = None;
-        self
+        let shown = case.submission.action.redacted(&view.verdict.redact);
+        Self { context: (&shown).into(), args: shown.args, checkpoint: shown.checkpoint, ..view }
     }
 }
 
-impl Submission {
+impl Assessment {
     /// The same without what reading found in values that people do not get to see: it is stored, shown and audited.
+    ///
+    /// `of_picture` is what reading the blackened action finds. What is in there too cannot come from a hidden value.
+    /// Reasons, impact and advice are those of rules, which quote nothing.
     #[must_use]
-    pub fn discreet(mut self) -> Self {
-        if self.verdict.redact.is_empty() {
-            return self;
+    pub fn discreet(mut self, args: &CanonicalJson, paths: &[String], of_picture: &Self) -> Self {
+        self.resources.retain(|resource| of_picture.resources.contains(resource));
+        let known = Paths::new(paths);
+        for finding in &mut self.findings {
+            if let Some(black) = finding.argument.as_deref().and_then(|pointer| known.black_part(pointer)) {
+                finding.argument = Some(black.to_owned());
+                finding.span = None;
+            }
         }
-        let hidden = Hidden::of(&self.action.args, &self.verdict.redact);
-        let tells = |text: &str| hidden.is_told_by(text);
-        let assessment = Arc::make_mut(&mut self.assessment);
-        assessment.resources.retain(|resource| !tells(resource));
-        assessment.recommendations.retain(|advice| !tells(advice));
-        if let Some(triage) = &mut assessment.triage
-            && triage.rationale.as_deref().is_some_and(tells)
+        if let Some(triage) = &mut self.triage
+            && let Some(rationale) = &mut triage.rationale
+            && Hidden::of(args, paths).is_told_by(rationale)
         {
-            triage.rationale = Some(REDACTED.into());
+            *rationale = REDACTED.into();
         }
         self
     }
@@ -99,7 +150,9 @@ impl Hidden {
         if !paths.is_empty()
             && let Ok(args) = args.to_json()
         {
-            blacken(args, &split(paths), &mut texts);
+            let paths = Paths::new(paths);
+            let trail = paths.from(&args);
+            blacken(args, &trail, &mut texts);
         }
         texts.retain(|text| !text.is_empty());
         Self(texts)
@@ -112,48 +165,18 @@ impl Hidden {
     }
 }
 
-fn split(paths: &[String]) -> Vec<Vec<&str>> {
-    paths.iter().map(|path| path.split('.').collect()).collect()
-}
-
-/// The rest of each path after one member.
-fn after<'p>(paths: &[Vec<&'p str>], member: &str) -> Vec<Vec<&'p str>> {
-    let mut rest = Vec::new();
-    for path in paths {
-        match path.split_first() {
-            Some((&"**", tail)) => {
-                rest.push(path.clone());
-                if let Some((first, beyond)) = tail.split_first()
-                    && (*first == "*" || *first == member)
-                {
-                    rest.push(beyond.to_vec());
-                }
-            }
-            Some((first, tail)) if *first == "*" || *first == member => rest.push(tail.to_vec()),
-            Some(_) | None => {}
-        }
-    }
-    rest
-}
-
-/// Whether a path ends here.
-fn ends(paths: &[Vec<&str>]) -> bool {
-    paths.iter().any(Vec::is_empty)
-}
-
-fn blacken(value: Json, paths: &[Vec<&str>], blackened: &mut Vec<String>) -> Json {
-    if ends(paths) {
+fn blacken(value: Json, trail: &Trail<'_>, blackened: &mut Vec<String>) -> Json {
+    if trail.ends() {
         collect(&value, blackened);
         return Json::String(REDACTED.into());
     }
-    if paths.is_empty() {
+    if trail.is_lost() {
         return value;
     }
     match value {
         Json::Object(members) => {
             let members = members.into_members().map(|(key, value)| {
-                let rest = after(paths, &key);
-                let value = blacken(value, &rest, blackened);
+                let value = blacken(value, &trail.after(&key), blackened);
                 (key, value)
             });
             Json::Object(object(members.collect()))
@@ -161,12 +184,10 @@ fn blacken(value: Json, paths: &[Vec<&str>], blackened: &mut Vec<String>) -> Jso
         Json::Array(items) => {
             let items = items.into_iter().enumerate();
             Json::Array(
-                items
-                    .map(|(index, item)| blacken(item, &after(paths, &index.to_string()), blackened))
-                    .collect(),
+                items.map(|(index, item)| blacken(item, &trail.after_item(index), blackened)).collect(),
             )
         }
-        plain => plain,
+        plain @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_)) => plain,
     }
 }
 
@@ -180,30 +201,60 @@ fn collect(value: &Json, texts: &mut Vec<String>) {
     }
 }
 
-fn uncover(picture: Json, before: &Json, paths: &[Vec<&str>]) -> Json {
-    if ends(paths) {
-        let still_black = matches!(&picture, Json::String(text) if text == REDACTED);
-        return if still_black { before.clone() } else { picture };
+/// Whether anything is black at the end of a trail, or below it.
+fn is_black(value: &Json, trail: &Trail<'_>) -> bool {
+    match value {
+        Json::String(text) => trail.ends() && text == REDACTED,
+        Json::Object(members) => members.iter().any(|(key, value)| is_black(value, &trail.after(key))),
+        Json::Array(items) => {
+            items.iter().enumerate().any(|(index, item)| is_black(item, &trail.after_item(index)))
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) => false,
     }
-    match (picture, before) {
-        (Json::Object(members), Json::Object(were)) => {
+}
+
+fn uncover(
+    picture: Json,
+    before: Option<&Json>,
+    trail: &Trail<'_>,
+    place: &str,
+) -> Result<Json, RestoreError> {
+    if !is_black(&picture, trail) {
+        return Ok(picture);
+    }
+    let at = |member: &str| if place.is_empty() { member.to_owned() } else { format!("{place}.{member}") };
+    match picture {
+        Json::Object(members) => {
             let members = members.into_members().map(|(key, value)| {
-                let value = match were.get(&key) {
-                    Some(was) => uncover(value, was, &after(paths, &key)),
-                    None => value,
-                };
-                (key, value)
+                let was = before.filter(|_| !trail.ends()).and_then(|before| before.get(&key));
+                let value = uncover(value, was, &trail.after(&key), &at(&key))?;
+                Ok((key, value))
             });
-            Json::Object(object(members.collect()))
+            Ok(Json::Object(object(members.collect::<Result<_, RestoreError>>()?)))
         }
-        (Json::Array(items), Json::Array(were)) => {
-            let items = items.into_iter().enumerate().map(|(index, item)| match were.get(index) {
-                Some(was) => uncover(item, was, &after(paths, &index.to_string())),
-                None => item,
+        Json::Array(items) => {
+            let were: &[Json] = match before {
+                Some(Json::Array(were)) if !trail.ends() && were.len() == items.len() => were,
+                _ => &[],
+            };
+            let items = items.into_iter().enumerate().map(|(index, item)| {
+                let trail = trail.after_item(index);
+                let looks = |item: &Json| blacken(item.clone(), &trail, &mut Vec::new());
+                match were.get(index) {
+                    Some(was) if looks(was) == looks(&item) => {
+                        uncover(item, Some(was), &trail, &at(&index.to_string()))
+                    }
+                    Some(_) | None if is_black(&item, &trail) => {
+                        Err(RestoreError::OtherItem(at(&index.to_string())))
+                    }
+                    Some(_) | None => Ok(item),
+                }
             });
-            Json::Array(items.collect())
+            Ok(Json::Array(items.collect::<Result<_, RestoreError>>()?))
         }
-        (picture, _) => picture,
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {
+            before.cloned().ok_or_else(|| RestoreError::NothingThere(place.to_owned()))
+        }
     }
 }
 
@@ -213,46 +264,4 @@ fn object(members: Vec<(String, Json)>) -> Object {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn json(text: &str) -> CanonicalJson {
-        CanonicalJson::parse(text.as_bytes()).unwrap()
-    }
-
-    fn paths(paths: &[&str]) -> Vec<String> {
-        paths.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn what_a_path_leads_to_is_black() {
-        for (path, expected) in [
-            ("card", r#"{"card":"[redacted]","to":{"name":"ann","pin":[1,{"pin":2}]}}"#),
-            ("to.pin", r#"{"card":{"pin":7},"to":{"name":"ann","pin":"[redacted]"}}"#),
-            ("to.*", r#"{"card":{"pin":7},"to":{"name":"[redacted]","pin":"[redacted]"}}"#),
-            ("**.pin", r#"{"card":{"pin":"[redacted]"},"to":{"name":"ann","pin":"[redacted]"}}"#),
-            ("to.pin.1.pin", r#"{"card":{"pin":7},"to":{"name":"ann","pin":[1,{"pin":"[redacted]"}]}}"#),
-            ("nowhere.at.all", r#"{"card":{"pin":7},"to":{"name":"ann","pin":[1,{"pin":2}]}}"#),
-        ] {
-            let value = json(r#"{"card":{"pin":7},"to":{"name":"ann","pin":[1,{"pin":2}]}}"#);
-            assert_eq!(redacted(&value, &paths(&[path])).as_str(), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn what_stays_black_in_an_edit_keeps_its_value() {
-        let original = json(r#"{"amount":50,"card":"4111","to":[{"pin":1},{"pin":2}]}"#);
-        let hidden = paths(&["card", "**.pin"]);
-        let edited = json(r#"{"amount":40,"card":"[redacted]","to":[{"pin":"[redacted]"},{"pin":3}]}"#);
-        let restored = restored(&edited, &original, &hidden);
-        assert_eq!(restored.as_str(), r#"{"amount":40,"card":"4111","to":[{"pin":1},{"pin":3}]}"#);
-    }
-
-    #[test]
-    fn nobody_uncovers_elsewhere_what_is_hidden_here() {
-        let original = json(r#"{"card":"4111","note":"x"}"#);
-        let edited = json(r#"{"card":"[redacted]","note":"[redacted]"}"#);
-        let restored = restored(&edited, &original, &paths(&["card"]));
-        assert_eq!(restored.as_str(), r#"{"card":"4111","note":"[redacted]"}"#);
-    }
-}
+mod tests;

@@ -5,8 +5,7 @@
 //! a sum that has all those in it that were let through before.
 
 use banksman_core::meter::{Charge, Reading};
-use banksman_core::redact::redacted;
-use banksman_core::{Action, ActionId, Assessment, Case, Submission, Timestamp};
+use banksman_core::{Action, ActionId, Assessment, Case, Submission, Timestamp, Verdict};
 use banksman_policy::{Facts, Judgement, Metering, Windows};
 use banksman_store::Control;
 
@@ -85,10 +84,30 @@ impl Metered {
     }
 }
 
+/// What reading an action found, without what it found in values that people do not get to see.
+fn discreet(judge: &dyn Judge, action: &Action, found: Assessment, verdict: &Verdict) -> Assessment {
+    let hidden = &verdict.redact;
+    if hidden.is_empty() {
+        return found;
+    }
+    found.discreet(&action.args, hidden, &judge.assess(&action.redacted(hidden)))
+}
+
 impl Engine {
     /// Assesses and judges an action, by what meters show now and what is on the tab already.
     pub(crate) async fn consider(
         &self,
+        action: Action,
+        around: &Surroundings<'_>,
+        tab: &mut Tab,
+    ) -> Result<(Submission, Metered), EngineError> {
+        self.consider_hiding(&[], action, around, tab).await
+    }
+
+    /// The same of an edit, where what these paths lead to was hidden already: nobody is asked or told about it now.
+    pub(crate) async fn consider_hiding(
+        &self,
+        hidden: &[String],
         action: Action,
         around: &Surroundings<'_>,
         tab: &mut Tab,
@@ -107,23 +126,27 @@ impl Engine {
         };
         let demanded = |action: &Action, assessment: &Assessment| {
             let verdict = judge.judge(action, assessment, &now.facts());
-            match &before {
+            let mut verdict = match &before {
                 Some(before) => verdict.at_least(&judge.judge(action, assessment, &before.facts())),
                 None => verdict,
-            }
+            };
+            let more: Vec<_> = hidden.iter().filter(|path| !verdict.redact.contains(path)).cloned().collect();
+            verdict.redact.extend(more);
+            verdict
         };
         let mut verdict = demanded(&action, &assessment);
         if let Some(plan) = judge.triage(&action, &assessment, &facts, &verdict) {
             let agent = around.agent.to_owned();
             // What people do not get to see is not for others either.
-            let shown = action.with_args(redacted(&action.args, &verdict.redact));
-            let question = TriageQuestion { agent, action: shown, assessment: assessment.clone(), verdict };
+            let shown = action.redacted(&verdict.redact);
+            let found = discreet(&**judge, &action, assessment.clone(), &verdict);
+            let question = TriageQuestion { agent, action: shown, assessment: found, verdict };
             assessment.triage = Some(self.triage.ask(plan, &question, around.now).await);
             // One more voice, and the strictest wins: it cannot get milder.
             verdict = demanded(&action, &assessment);
         }
-        let submission = Submission::new(action, assessment, verdict);
-        Ok((submission.discreet(), Metered(now.metering)))
+        let assessment = discreet(&**judge, &action, assessment, &verdict);
+        Ok((Submission::new(action, assessment, verdict), Metered(now.metering)))
     }
 
     /// What policy would say of an action if this agent proposed it now, and why. Nothing is proposed, nobody outside is

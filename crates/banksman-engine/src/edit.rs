@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::meter::{Charge, Reading};
-use banksman_core::redact::restored;
+use banksman_core::redact::restore;
 use banksman_core::{
     Action, ActionId, Ballot, Case, Command, Digest, Edit, Principal, Refusal, Submission, step,
 };
@@ -64,14 +64,13 @@ impl Engine {
             // The lifecycle will say that the edit is about something else. If not, it has moved meanwhile.
             return Err(EngineError::Overtaken);
         }
-        // Where the reviewer left a blackened value alone, it stays what it is.
-        let args = args.map(|args| restored(args, &current.action.args, &current.verdict.redact));
-        let action = edited(&current.action, args.as_ref())?;
+        let action = edited(current, args)?;
         let control = self.control.load_full();
         let now = self.clock.now();
         let around = Surroundings { agent: &case.agent, control: &control, now, itself: Some(id) };
         let mut tab = Tab::default();
-        let (submission, metered) = self.consider(action, &around, &mut tab).await?;
+        let hidden = &current.verdict.redact;
+        let (submission, metered) = self.consider_hiding(hidden, action, &around, &mut tab).await?;
         Ok(Draft {
             submission: Arc::new(submission.at_least(&current.verdict)),
             readings: tab.readings,
@@ -83,14 +82,16 @@ impl Engine {
 
 /// The digest of what would run after an edit.
 pub(crate) fn edited_digest(case: &Case, args: Option<&CanonicalJson>) -> Result<Digest, EngineError> {
-    let current = &case.submission;
-    let args = args.map(|args| restored(args, &current.action.args, &current.verdict.redact));
-    edited(&current.action, args.as_ref()).map(|action| action.digest())
+    edited(&case.submission, args).map(|action| action.digest())
 }
 
-/// The action with other arguments, if they can be its arguments.
-fn edited(action: &Action, args: Option<&CanonicalJson>) -> Result<Action, EngineError> {
-    let args = args.ok_or_else(|| EngineError::InvalidArgs("to modify, give args".into()))?;
+/// The action with other arguments, if they can be its arguments. Where the reviewer left a blackened value alone, it
+/// stays what it is.
+fn edited(current: &Submission, args: Option<&CanonicalJson>) -> Result<Action, EngineError> {
+    let Submission { action, verdict, .. } = current;
+    let picture = args.ok_or_else(|| EngineError::InvalidArgs("to modify, give args".into()))?;
+    let args = restore(picture, &action.args, &verdict.redact)
+        .map_err(|error| EngineError::InvalidArgs(error.to_string()))?;
     match args.to_json() {
         Ok(Json::Object(_)) => {}
         Ok(other) => {
@@ -99,11 +100,15 @@ fn edited(action: &Action, args: Option<&CanonicalJson>) -> Result<Action, Engin
         }
         Err(error) => return Err(EngineError::InvalidArgs(error.to_string())),
     }
-    if *args == action.args {
+    if args == action.args {
         return Err(EngineError::InvalidArgs("the arguments are unchanged: approve instead".into()));
     }
-    let action = action.with_args(args.clone());
+    let action = action.with_args(args);
     match check_args(&action) {
+        // What is wrong may quote what is hidden.
+        Some(_) if action.args != *picture => Err(EngineError::InvalidArgs(
+            "they do not follow the schema of the action; where is not said, because a part of them is hidden".into(),
+        )),
         Some(problem) => Err(EngineError::InvalidArgs(problem)),
         None => Ok(action),
     }

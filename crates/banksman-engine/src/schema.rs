@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use banksman_core::json::CanonicalJson;
-use banksman_core::redact::restored;
+use banksman_core::redact::restore;
 use banksman_core::{Action, ActionId, Principal};
 use jsonschema::error::ValidationErrorKind;
 use jsonschema::{PatternOptions, Validator};
@@ -152,9 +152,14 @@ impl Engine {
     ) -> Result<Vec<(String, String)>, EngineError> {
         let case = self.action(caller, id).await?;
         let current = &case.submission;
-        let Some(schema) = current.action.args_schema.as_ref() else { return Ok(Vec::new()) };
-        let args = restored(args, &current.action.args, &current.verdict.redact);
-        Ok(misfits(schema, &args, Values::Hidden))
+        Ok(match restore(args, &current.action.args, &current.verdict.redact) {
+            Ok(args) => current
+                .action
+                .args_schema
+                .as_ref()
+                .map_or_else(Vec::new, |schema| misfits(schema, &args, Values::Hidden)),
+            Err(error) => vec![(String::new(), error.to_string())],
+        })
     }
 }
 

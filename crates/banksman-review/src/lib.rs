@@ -28,6 +28,6 @@ pub use marks::{Numbered, Stretch, numbered, stretches};
 pub use moments::{relative, span, to_the_second};
 pub use people::{chain, standing, step_taken};
 pub use rows::{Row, rows};
-pub use shown::digest_of_shown;
+pub use shown::{Shown, digest_of_shown};
 pub use told::{Part, event_line, told};
 pub use words::{decided, meaning, overtaken, result, undo};

@@ -5,7 +5,7 @@ use banksman_core::visible::{one_line, width};
 use banksman_core::wire::{ActionView, ContextView};
 use banksman_core::{Risk, Status};
 use banksman_review::{
-    Approvals, Change, ChangedLine, Claim, Comparison, Numbered, Row, Said, claims, decided, meaning,
+    Approvals, Change, ChangedLine, Claim, Comparison, Numbered, Row, Said, Shown, claims, decided, meaning,
     numbered, oddities, passed_on_to, rows, stretches, to_the_second, undo,
 };
 use ratatui::text::{Line, Span};
@@ -43,7 +43,11 @@ pub(crate) fn question(action: &ActionView, paint: Paint, width: usize) -> Vec<L
     let mut sheet = Sheet::new(paint, width);
     summary(&mut sheet, action);
     sheet.blank();
-    sheet.own(Tone::Bold, "Exactly this will run:");
+    let heading = match Shown::of(action) {
+        Shown::Whole => "Exactly this will run:",
+        Shown::InPart | Shown::SomethingElse => "This is shown of what will run:",
+    };
+    sheet.own(Tone::Bold, heading);
     what_runs(&mut sheet, action);
     sheet.into_lines()
 }
@@ -63,7 +67,13 @@ pub(crate) fn edit(
     sheet.own(Tone::Bold, "What you change:");
     comparison(&mut sheet, &change);
     sheet.blank();
-    sheet.own(Tone::Bold, "Exactly this will run, if policy agrees:");
+    let heading = match Shown::of(action) {
+        Shown::Whole => "Exactly this will run, if policy agrees:",
+        Shown::InPart | Shown::SomethingElse => {
+            "This will run, if policy agrees, and what is still [redacted] with its hidden value:"
+        }
+    };
+    sheet.own(Tone::Bold, heading);
     sheet.json(args);
     sheet.into_lines()
 }
@@ -112,6 +122,9 @@ fn summary(sheet: &mut Sheet, action: &ActionView) {
 
 /// The arguments, value by value, with what was found underlined, and hosts that are not what they look like.
 fn what_runs(sheet: &mut Sheet, action: &ActionView) {
+    if let Some(warning) = Shown::of(action).warning() {
+        sheet.own(Tone::Warning, warning);
+    }
     if let Some(server) = passed_on_to(&action.context) {
         sheet.item(Tone::Plain, "passed on to the server", server);
     }

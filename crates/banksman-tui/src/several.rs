@@ -85,8 +85,8 @@ impl Several {
             Answer::Done(words) => (Tone::Fine, words.clone()),
             Answer::Refused(words) => (Tone::Alarm, words.clone()),
             Answer::Sent => (Tone::Faint, "sent ...".into()),
-            Answer::None => match item.subject.obstacle(now) {
-                Some(obstacle) => (Tone::Alarm, obstacle),
+            Answer::None => match item.subject.objection(Decision::Approve, now) {
+                Some(objection) => (Tone::Alarm, objection),
                 None => (action.verdict.risk.into(), action.verdict.risk.as_str().to_uppercase()),
             },
         };
@@ -120,17 +120,17 @@ impl Several {
         }
     }
 
-    /// The items that a decision now is about.
-    pub(crate) fn open(&self, now: Timestamp) -> impl Iterator<Item = &Item> {
+    /// The items that this decision, taken now, is about.
+    pub(crate) fn open(&self, decision: Decision, now: Timestamp) -> impl Iterator<Item = &Item> {
         let can = move |item: &&Item| {
-            item.chosen && item.answer == Answer::None && item.subject.obstacle(now).is_none()
+            item.chosen && item.answer == Answer::None && item.subject.objection(decision, now).is_none()
         };
         self.items.iter().filter(can)
     }
 
     /// Whether policy asks for a reason for any of them.
-    pub(crate) fn needs_reason(&self, now: Timestamp) -> bool {
-        self.open(now).any(|item| item.subject.shown().verdict.require_reason)
+    pub(crate) fn needs_reason(&self, decision: Decision, now: Timestamp) -> bool {
+        self.open(decision, now).any(|item| item.subject.shown().verdict.require_reason)
     }
 
     /// Why a yes does not count yet, if that is so.
@@ -157,7 +157,7 @@ impl Several {
         reason: Option<String>,
         now: Timestamp,
     ) -> Vec<(ActionId, banksman_core::wire::DecisionRequest)> {
-        let ids: Vec<ActionId> = self.open(now).map(|item| item.subject.id()).collect();
+        let ids: Vec<ActionId> = self.open(decision, now).map(|item| item.subject.id()).collect();
         let mut orders = Vec::new();
         for id in ids {
             if let Some(item) = self.item_mut(id) {

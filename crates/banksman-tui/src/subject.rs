@@ -2,7 +2,7 @@
 
 use banksman_core::wire::{ActionView, DecisionRequest};
 use banksman_core::{ActionId, Decision, Timestamp};
-use banksman_review::{digest_of_shown, overtaken};
+use banksman_review::{Shown, overtaken};
 
 use crate::paint::foreign;
 
@@ -13,14 +13,13 @@ pub(crate) struct Subject {
     shown: ActionView,
     /// What the server says now, if it is something else.
     news: Option<Box<ActionView>>,
-    /// Whether the digest is that of what is shown.
-    is_honest: bool,
+    /// How far its digest vouches for it.
+    vouched: Shown,
 }
 
 impl Subject {
     pub(crate) fn new(action: ActionView) -> Self {
-        let is_honest = digest_of_shown(&action) == action.digest;
-        Self { shown: action, news: None, is_honest }
+        Self { vouched: Shown::of(&action), shown: action, news: None }
     }
 
     pub(crate) fn id(&self) -> ActionId {
@@ -69,10 +68,12 @@ impl Subject {
     /// Why nothing can be decided here, if that is so. It quotes others, made visible.
     pub(crate) fn obstacle(&self, now: Timestamp) -> Option<String> {
         let current = self.news.as_deref().unwrap_or(&self.shown);
-        if !self.is_honest {
-            return Some("The server's digest is not that of what is shown here: not deciding.".into());
-        }
         overtaken(&self.shown, current, now).map(|words| foreign(&words))
+    }
+
+    /// Why it cannot be decided like this here, if that is so. It quotes others, made visible.
+    pub(crate) fn objection(&self, decision: Decision, now: Timestamp) -> Option<String> {
+        self.obstacle(now).or_else(|| self.vouched.objection(decision).map(str::to_owned))
     }
 
     /// A decision on exactly what is shown.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use banksman_client::Client;
 use banksman_core::wire::{ActionView, DecisionRequest};
 use banksman_core::{Decision, Digest, Status};
-use banksman_review::{digest_of_shown, overtaken, result};
+use banksman_review::{Shown, overtaken, result};
 
 use crate::context::{Context, now};
 use crate::display::Visible;
@@ -44,7 +44,6 @@ impl<'a> Review<'a> {
         let client = context.client()?;
         let id = select::resolve(&client, wanted)?;
         let action = client.action(id)?;
-        check_digest(&action)?;
         Ok(Self { context, client: Arc::new(client), action })
     }
 
@@ -75,8 +74,11 @@ impl<'a> Review<'a> {
     }
 
     /// A decision on exactly what was shown.
-    pub(crate) fn request(&self, decision: Decision) -> DecisionRequest {
-        DecisionRequest {
+    pub(crate) fn request(&self, decision: Decision) -> anyhow::Result<DecisionRequest> {
+        if let Some(objection) = Shown::of(&self.action).objection(decision) {
+            return Err(stop(Exit::Failure, objection));
+        }
+        Ok(DecisionRequest {
             decision,
             version: self.action.version,
             digest: self.action.digest,
@@ -84,7 +86,7 @@ impl<'a> Review<'a> {
             args: None,
             message: None,
             remember: None,
-        }
+        })
     }
 
     /// Asks what is left to ask, sends the decision and says what came of it.
@@ -120,22 +122,6 @@ impl<'a> Review<'a> {
     }
 }
 
-/// What a reviewer sees is what executes: the digest that a decision names has to be that of what was shown,
-/// whatever the server, or something between it and us, says.
-fn check_digest(action: &ActionView) -> anyhow::Result<()> {
-    let shown = digest_of_shown(action);
-    if shown == action.digest {
-        return Ok(());
-    }
-    Err(stop(
-        Exit::Failure,
-        format!(
-            "the server's digest {} is not that of the arguments it sent, {shown}: not deciding",
-            action.digest
-        ),
-    ))
-}
-
 /// What is going to be decided, in short.
 fn summary(heading: &'static str, action: &ActionView, context: &Context) -> String {
     let mut sheet = Sheet::new(context.screen);
@@ -155,7 +141,11 @@ fn summary(heading: &'static str, action: &ActionView, context: &Context) -> Str
     if action.status != Status::Pending {
         sheet.field("status", action.status.as_str());
     }
-    sheet.field("arguments", "exactly these:");
+    let shown = Shown::of(action);
+    if let Some(warning) = shown.warning() {
+        sheet.note(warning);
+    }
+    sheet.field("arguments", if shown == Shown::Whole { "exactly these:" } else { "shown of them:" });
     sheet.json(&action.args);
     sheet.into_text() + "\n"
 }
@@ -182,11 +172,15 @@ mod tests {
     use crate::sample;
 
     #[test]
-    fn a_digest_of_something_else_is_noticed() {
+    fn the_summary_says_how_far_the_digest_vouches_for_it() {
         let mut action = sample::action();
-        assert!(check_digest(&action).is_ok());
-        action.args = sample::json(r#"{"amount":1}"#);
-        assert!(check_digest(&action).unwrap_err().to_string().contains("not deciding"));
+        let said = |action: &ActionView| summary("Approve?", action, &sample::context()).replace("\n  ", " ");
+        assert!(said(&action).contains("exactly these"));
+        action.args = sample::json(r#"{"amount":1,"order_id":"[redacted]"}"#);
+        assert!(said(&action).contains("can only be denied") && !said(&action).contains("exactly these"));
+        Arc::make_mut(&mut action.verdict).redact = vec!["order_id".into()];
+        let text = said(&action);
+        assert!(text.contains("cannot be checked here") && !text.contains("exactly these"), "{text}");
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn a_decision_names_the_version_and_digest_on_the_screen() {
     let mut changed = sample::action();
     changed.version = 2;
     changed.args = sample::json(r#"{"amount":9999}"#);
-    changed.digest = banksman_review::digest_of_shown(&changed);
+    changed.digest = banksman_review::digest_of_shown(&changed).unwrap();
     update(&mut model, house(vec![changed.clone()]), later(1));
     assert!(screen(&model).contains("It changed: version 2"), "{}", screen(&model));
     assert!(sent(&press(&mut model, "yYn\r", later(2))).is_empty());
@@ -78,14 +78,52 @@ fn a_decision_names_the_version_and_digest_on_the_screen() {
 }
 
 #[test]
-fn a_digest_of_something_else_is_never_decided() {
+fn a_digest_of_something_else_can_only_be_denied() {
     let mut lie = sample::action();
     lie.args = sample::json(r#"{"amount":1}"#);
-    let mut model = model(vec![lie], (80, 24));
-    for keys in ["a", "d", "r", "e"] {
-        assert!(sent(&press(&mut model, keys, later(5))).is_empty());
+    for keys in ["a", "e"] {
+        let mut model = model(vec![lie.clone()], (80, 40));
+        press(&mut model, keys, NOW);
+        let effects = press(&mut model, "yYwe", later(5));
+        assert!(effects.is_empty(), "{keys}: {effects:?}");
         assert!(screen(&model).contains("not that of what is shown"), "{keys}: {}", screen(&model));
     }
+    // Of several, a yes is about the others.
+    let mut both = model(vec![lie.clone(), sample::numbered(1, Risk::Low)], (100, 60));
+    press(&mut both, "  a", NOW);
+    assert!(screen(&both).contains("[Y] Approve 1   [N] Reject 2"), "{}", screen(&both));
+    assert_eq!(sent(&press(&mut both, "y", later(5)))[0].digest, sample::numbered(1, Risk::Low).digest);
+    for (keys, decision) in
+        [("dno\r", Decision::Deny), ("rno\r", Decision::Respond), ("ano\r", Decision::Deny)]
+    {
+        let mut model = model(vec![lie.clone()], (80, 40));
+        let effects = press(&mut model, keys, later(5));
+        assert_eq!(sent(&effects)[0].decision, decision, "{keys}");
+    }
+}
+
+#[test]
+fn what_policy_hides_in_part_is_decided_and_said_to_be_unchecked() {
+    let mut hidden = sample::action();
+    hidden.args = sample::json(r#"{"amount":899,"order_id":"[redacted]"}"#);
+    Arc::make_mut(&mut hidden.verdict).redact = vec!["order_id".into()];
+    for (keys, decision) in
+        [("y", Decision::Approve), ("nno\r", Decision::Deny), ("rno\r", Decision::Respond)]
+    {
+        let mut model = model(vec![hidden.clone()], (80, 40));
+        press(&mut model, "a", NOW);
+        let text = screen(&model);
+        assert!(text.contains("cannot be checked here") && !text.contains("Exactly this"), "{text}");
+        let effects = press(&mut model, keys, later(1));
+        assert_eq!((sent(&effects)[0].decision, sent(&effects)[0].digest), (decision, hidden.digest));
+    }
+    let mut model = model(vec![hidden.clone()], (80, 40));
+    press(&mut model, "e", NOW);
+    let saved = r#"{"amount":4,"order_id":"[redacted]"}"#.to_owned();
+    update(&mut model, Message::Edited(Ok(saved.clone())), later(1));
+    assert!(screen(&model).contains("what is still [redacted]"), "{}", screen(&model));
+    let effects = press(&mut model, "y", later(2));
+    assert_eq!(sent(&effects)[0].args, Some(sample::json(&saved)));
 }
 
 #[test]

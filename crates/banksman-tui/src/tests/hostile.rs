@@ -24,7 +24,7 @@ fn hostile(text: &str) -> ActionView {
     (action.agent, action.tool) = (text.to_owned(), text.to_owned());
     let quoted = serde_json::to_string(text).unwrap();
     action.args = sample::json(&format!(r#"{{"a":{quoted},"b":[{quoted}],{quoted}:1}}"#));
-    action.digest = banksman_review::digest_of_shown(&action);
+    action.digest = banksman_review::digest_of_shown(&action).unwrap();
     let context = &mut action.context;
     (context.description, context.rationale, context.rollback_plan) = (words(), words(), words());
     (context.task, context.session, context.server) = (words(), words(), words());

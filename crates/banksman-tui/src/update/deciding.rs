@@ -87,10 +87,11 @@ fn answer(model: &mut Model, code: KeyCode) -> Vec<Effect> {
         KeyCode::End => deciding.text.scroll(isize::MAX),
         KeyCode::Esc | KeyCode::Char('q') => model.dialog = None,
         KeyCode::Char('y' | 'Y' | 'w') => {
-            if let Some(problem) = deciding.too_early(now) {
-                deciding.problem = Some(problem.into());
+            let decision = deciding.approval();
+            let too_early = || deciding.too_early(now).map(str::to_owned);
+            if let Some(problem) = deciding.subject.objection(decision, now).or_else(too_early) {
+                deciding.problem = Some(problem);
             } else {
-                let decision = deciding.approval();
                 let must_say = deciding.subject.shown().verdict.require_reason;
                 if code == KeyCode::Char('w') || must_say {
                     deciding.step = say(decision);
@@ -125,7 +126,7 @@ fn send(
         }
         Decision::Approve | Decision::Deny | Decision::Modify | Decision::Respond => None,
     };
-    if let Some(problem) = deciding.subject.obstacle(now).or_else(|| missing.map(str::to_owned)) {
+    if let Some(problem) = deciding.subject.objection(decision, now).or_else(|| missing.map(str::to_owned)) {
         deciding.problem = Some(problem);
         return Vec::new();
     }
@@ -149,8 +150,8 @@ fn send(
 
 /// Opens the editor on the arguments, or on a draft of them.
 pub(super) fn edit(model: &mut Model, subject: Subject, draft: Option<String>) -> Vec<Effect> {
-    if let Some(obstacle) = subject.obstacle(model.now) {
-        model.say(Tone::Alarm, obstacle);
+    if let Some(objection) = subject.objection(Decision::Modify, model.now) {
+        model.say(Tone::Alarm, objection);
         return Vec::new();
     }
     let text = draft.unwrap_or_else(|| pretty(&subject.shown().args));

@@ -27,7 +27,7 @@ pub(super) fn press(model: &mut Model, key: KeyEvent) -> Vec<Effect> {
             }
             KeyCode::Enter => {
                 let (decision, reason) = (*decision, words.said());
-                if reason.is_none() && several.needs_reason(now) {
+                if reason.is_none() && several.needs_reason(decision, now) {
                     model.say(Tone::Alarm, "Policy asks for a reason.");
                     return Vec::new();
                 }
@@ -56,7 +56,7 @@ fn answer(model: &mut Model, code: KeyCode) -> Vec<Effect> {
         KeyCode::Char('y' | 'Y') => {
             if let Some(problem) = several.too_early(now) {
                 model.say(Tone::Alarm, problem);
-            } else if several.needs_reason(now) {
+            } else if several.needs_reason(Decision::Approve, now) {
                 several.step = say(Decision::Approve);
             } else {
                 return send(model, Decision::Approve, None);

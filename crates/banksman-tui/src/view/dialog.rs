@@ -132,7 +132,8 @@ pub(super) fn deciding(model: &Model, deciding: &Deciding, buffer: &mut Buffer) 
 
 pub(super) fn several(model: &Model, several: &Several, buffer: &mut Buffer) {
     let paint = model.paint;
-    let chosen = several.open(model.now).count();
+    let open = |decision| several.open(decision, model.now).count();
+    let (chosen, approvable) = (open(Decision::Deny), open(Decision::Approve));
     let title = format!("APPROVAL REQUIRED: {} ACTIONS", several.items.len());
     let room = plan::dialog_room(model.rows, several.text.lines.len());
     let right = paint.span(Tone::Bold, format!("{chosen} chosen"));
@@ -164,7 +165,7 @@ pub(super) fn several(model: &Model, several: &Several, buffer: &mut Buffer) {
             let keys = if answered && chosen == 0 {
                 "Nothing more is chosen.   [Space] choose this one".to_owned()
             } else {
-                format!("[Y] Approve {chosen}   [N] Reject {chosen}   [Space] choose or leave this one")
+                format!("[Y] Approve {approvable}   [N] Reject {chosen}   [Space] choose or leave this one")
             };
             vec![
                 status,

@@ -1,8 +1,8 @@
 //! One action, and the tail of the log.
 
-use banksman_core::Status;
 use banksman_core::visible::width;
 use banksman_core::wire::ActionView;
+use banksman_core::{Decision, Status};
 use banksman_review::to_the_second;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
@@ -19,7 +19,7 @@ pub(super) fn detail(model: &Model, detail: &Detail, buffer: &mut Buffer, body: 
     let action = detail.subject.shown();
     text(buffer, body, 0, heading(model, action));
     let columns = usize::from(body.width);
-    let line = match detail.subject.obstacle(model.now) {
+    let line = match detail.subject.objection(Decision::Approve, model.now) {
         Some(obstacle) => {
             let hint = if detail.subject.has_news() { " Enter shows how it is now." } else { "" };
             model.paint.span(Tone::AlarmBar, padded(&format!(" {obstacle}{hint}"), columns))

@@ -73,7 +73,7 @@ impl Args {
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let review = Review::open(context, &args.id)?;
     review.show("To be approved")?;
-    let mut request = review.request(Decision::Approve);
+    let mut request = review.request(Decision::Approve)?;
     request.reason.clone_from(&args.reason);
     request.message.clone_from(&args.message);
     request.remember = args.remembered();

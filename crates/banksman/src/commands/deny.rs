@@ -23,7 +23,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let review = Review::open(context, &args.id)?;
     review.show("To be denied")?;
     let decision = if args.message.is_some() { Decision::Respond } else { Decision::Deny };
-    let mut request = review.request(decision);
+    let mut request = review.request(decision)?;
     request.reason.clone_from(&args.reason);
     request.message.clone_from(&args.message);
     // A no harms nobody and can be asked again: it is not asked about.

@@ -55,6 +55,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let review = Review::open(context, &args.id)?;
     let old = &review.action.args;
     review.show("To be changed and approved")?;
+    let mut request = review.request(Decision::Modify)?;
     let new = match &args.args {
         Some(given) => read_args(&read_source(given)?)?,
         None if !args.set.is_empty() => assigned(old, &args.set)?,
@@ -68,7 +69,6 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     sheet.section("What changes");
     changes(&mut sheet, old, &new)?;
     context.remark(&format!("{}\n", sheet.into_text()))?;
-    let mut request = review.request(Decision::Modify);
     request.args = Some(new);
     request.reason.clone_from(&args.reason);
     request.message.clone_from(&args.message);

@@ -127,5 +127,5 @@ fn decide(args: &Args, context: &Context, id: &str) -> anyhow::Result<ExitCode> 
                 return Err(stop(Exit::Refused, format!("{words} Nothing was sent.")));
             }
         };
-    review.send(&DecisionRequest { reason, ..review.request(decision) })
+    review.send(&DecisionRequest { reason, ..review.request(decision)? })
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, ContextView};
 use banksman_core::{Action, Assessment, Kind, Verdict};
-use banksman_review::{Claim, Said, claims, passed_on_to, undo};
+use banksman_review::{Claim, Said, Shown, claims, passed_on_to, undo};
 
 use crate::display::{Screen, Tone, Unframed, cut, width, wrap};
 use crate::gate::Unseen;
@@ -29,6 +29,7 @@ pub(crate) struct Card {
     context: ContextView,
     assessment: Arc<Assessment>,
     verdict: Arc<Verdict>,
+    shown: Shown,
 }
 
 /// How much of the box to draw.
@@ -52,6 +53,7 @@ impl Card {
             context: ContextView::from(action),
             assessment: unseen.assessment.clone().into(),
             verdict: unseen.verdict.clone().into(),
+            shown: Shown::Whole,
         }
     }
 
@@ -64,6 +66,7 @@ impl Card {
             context: action.context.clone(),
             assessment: action.assessment.clone(),
             verdict: action.verdict.clone(),
+            shown: Shown::of(action),
         }
     }
 
@@ -94,6 +97,9 @@ impl Card {
             }
         }
         frame.blank();
+        if let Some(warning) = self.shown.warning() {
+            frame.own(Tone::Warning, warning);
+        }
         frame.own(Tone::Plain, "Parameters:");
         frame.lines(&pretty(&self.args), most(SHORT_LINES));
         frame.blank();

@@ -23,7 +23,8 @@ const POLICY: &str = "version: 1\n\
     tools:\n\
     \x20 refund: {risk: high, tier: approve}\n\
     \x20 explain: {risk: high, tier: approve, require_reason: true}\n\
-    \x20 wipe: {risk: critical, tier: escalate}\n";
+    \x20 wipe: {risk: critical, tier: escalate}\n\
+    \x20 charge: {risk: high, tier: approve, redact: [to]}\n";
 
 impl Office {
     fn open() -> Self {
@@ -122,6 +123,25 @@ fn approve_lets_exactly_this_run_once() {
     assert_eq!((problem.code.as_str(), problem.action), ("already_decided", Some(held.id)));
     let (_, hint) = office.run(&["deny", &id], 4);
     assert!(hint.contains(&format!("banksman show {id}")), "{hint}");
+}
+
+#[test]
+fn what_policy_hides_in_part_is_decided_and_said_to_be_unchecked() {
+    let office = Office::open();
+    let decided = |amount: u64, command: &[&str]| {
+        let held = office.hold("charge", amount);
+        let id = held.id.to_string();
+        let (text, more) = office.run(&[&command[..1], &[id.as_str()], &command[1..]].concat(), 0);
+        let said = format!("{text}{more}").replace("\n ", "");
+        assert!(said.contains("cannot be checked here") && !said.contains("ada"), "{said}");
+        office.agent.action(held.id).unwrap()
+    };
+    assert_eq!(decided(1, &["deny"]).status, Status::Denied);
+    assert_eq!(decided(2, &["deny", "--message", "not now"]).status, Status::Denied);
+    assert_eq!(decided(3, &["approve", "--yes"]).status, Status::Authorised);
+    let changed = decided(4, &["modify", "--set", "amount=5", "--yes"]);
+    assert_eq!(changed.status, Status::Authorised);
+    assert_eq!(changed.args.as_str(), r#"{"amount":5,"to":"ada"}"#);
 }
 
 #[test]
