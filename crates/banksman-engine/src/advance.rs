@@ -24,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) charges: Vec<Charge>,
     pub(crate) control: Vec<ControlChange>,
     pub(crate) events: Vec<banksman_core::audit::Event>,
+    /// Whether nobody waits for it.
+    pub(crate) patient: bool,
 }
 
 impl From<Transition> for Plan {
@@ -36,6 +38,7 @@ impl From<Transition> for Plan {
             charges: Vec::new(),
             control: Vec::new(),
             events: Vec::new(),
+            patient: false,
         }
     }
 }
@@ -179,7 +182,8 @@ impl Engine {
         plan: Plan,
         control_epoch: Option<u64>,
     ) -> Result<Arc<Case>, CommitError> {
-        let Plan { transition, new_submission, before, readings, charges, control, events: more } = plan;
+        let Plan { transition, new_submission, before, readings, charges, control, events: more, patient } =
+            plan;
         let was_pending = from.status() == Status::Pending;
         let case = Arc::new(transition.case);
         let notices = notices(&case, &transition.effects, transition.event.at);
@@ -195,6 +199,7 @@ impl Engine {
             control,
             events,
             notices,
+            patient,
             ..Commit::default()
         };
         let committed = self.commit(commit).await?;

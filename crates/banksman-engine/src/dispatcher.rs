@@ -107,7 +107,9 @@ impl Engine {
         let deliveries = sink.plan(self, &notices).await?;
         let post = (!deliveries.is_empty()).then(|| Box::new(Post { deliveries, ..Post::default() }));
         let settled_notices = notices.iter().map(|notice| notice.id).collect();
-        let commit = Commit { settled_notices, post, ..Commit::default() };
+        // What has messages in it takes others longer that share a transaction with it.
+        let patient = post.is_none();
+        let commit = Commit { settled_notices, post, patient, ..Commit::default() };
         self.commit(commit).await.map_err(EngineError::unguarded)?;
         sink.planned();
         Ok(notices.len())

@@ -14,7 +14,7 @@ use banksman_core::{
 
 use crate::advance::{House, Plan, Scene, TRIES};
 use crate::consider::{Surroundings, Tab};
-use crate::schema::check_args;
+use crate::schema::{Objection, objection};
 use crate::{Engine, EngineError};
 
 /// A new version that was judged, and what it was judged by.
@@ -65,6 +65,7 @@ impl Engine {
             return Err(EngineError::Overtaken);
         }
         let action = edited(current, args)?;
+        admit_edited(&action, args).await?;
         let control = self.control.load_full();
         let now = self.clock.now();
         let around = Surroundings { agent: &case.agent, control: &control, now, itself: Some(id) };
@@ -103,15 +104,23 @@ fn edited(current: &Submission, args: Option<&CanonicalJson>) -> Result<Action, 
     if args == action.args {
         return Err(EngineError::InvalidArgs("the arguments are unchanged: approve instead".into()));
     }
-    let action = action.with_args(args);
-    match check_args(&action) {
+    Ok(action.with_args(args))
+}
+
+/// Refuses edited arguments that do not follow the action's schema. If that is the server's own and nobody can tell, it is
+/// for the server to say: neither the agent nor the reviewer chose it.
+async fn admit_edited(action: &Action, picture: Option<&CanonicalJson>) -> Result<(), EngineError> {
+    let problem = match objection(action).await? {
+        None => return Ok(()),
+        Some(Objection::Unclear(_)) if action.forwarded => return Ok(()),
         // What is wrong may quote what is hidden.
-        Some(_) if action.args != *picture => Err(EngineError::InvalidArgs(
-            "they do not follow the schema of the action; where is not said, because a part of them is hidden".into(),
-        )),
-        Some(problem) => Err(EngineError::InvalidArgs(problem)),
-        None => Ok(action),
-    }
+        Some(Objection::Misfit(_)) if picture != Some(&action.args) => {
+            "they do not follow the schema of the action; where is not said, because a part of them is hidden"
+                .into()
+        }
+        Some(Objection::Misfit(problem) | Objection::Unclear(problem)) => problem,
+    };
+    Err(EngineError::InvalidArgs(problem))
 }
 
 fn plan(

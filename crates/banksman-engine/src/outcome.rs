@@ -52,7 +52,8 @@ impl Engine {
                 } else {
                     Vec::new()
                 };
-                Ok(Plan { charges, ..Plan::from(transition) })
+                // Whoever called has the answer already: this is for the record.
+                Ok(Plan { charges, patient: agent.is_none(), ..Plan::from(transition) })
             })
             .await;
         match recorded {

@@ -147,11 +147,11 @@ impl Engine {
             match self.commit(commit).await {
                 Ok(committed) => {
                     self.publish(std::slice::from_ref(&case), committed.last_seq);
-                    if spends {
-                        self.notice_new_rules().await;
-                    }
                     if told {
                         self.dispatcher.nudge();
+                    }
+                    if spends {
+                        self.notice_new_rules().await;
                     }
                     return Ok(Proposed { case, joined: false });
                 }

@@ -18,6 +18,16 @@ impl Engine {
         Ok(case)
     }
 
+    /// The same as it is stored now: what is remembered here may be old.
+    ///
+    /// # Errors
+    /// As [`Engine::action`].
+    pub async fn action_as_stored(&self, caller: &Principal, id: ActionId) -> Result<Arc<Case>, EngineError> {
+        let case = self.fetch(id).await?;
+        visible_to(caller, &case)?;
+        Ok(case)
+    }
+
     /// A page of actions.
     ///
     /// # Errors

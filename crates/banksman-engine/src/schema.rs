@@ -21,30 +21,56 @@ const TOLD: usize = 20;
 /// In how many steps it may be found: all that is wrong is collected, however little of it is told.
 const TOLD_WITHIN: usize = 50_000;
 
-/// Refuses arguments that do not fit. On a thread of its own: the agent chooses how much work that is, within the bounds
-/// of [`effort`], and all others would wait for it.
+/// Why arguments are not taken.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Objection {
+    /// They do not follow the schema: the first thing that is wrong, and how much more. It may quote values.
+    Misfit(String),
+    /// Nobody can tell, because of the schema.
+    Unclear(String),
+}
+
+/// Refuses arguments of an agent that do not fit.
 ///
 /// # Errors
-/// If they do not fit, or that cannot be found out.
+/// If they do not, or that cannot be found out.
 pub(crate) async fn admit_args(action: &Action) -> Result<(), EngineError> {
-    if action.args_schema.is_none() {
-        return Ok(());
-    }
-    let action = action.clone();
-    let checked = tokio::task::spawn_blocking(move || check_args(&action)).await;
-    match checked.map_err(|error| EngineError::Internal(error.to_string()))? {
-        Some(problem) => Err(EngineError::InvalidArgs(problem)),
+    match objection(action).await? {
+        Some(Objection::Misfit(problem) | Objection::Unclear(problem)) => {
+            Err(EngineError::InvalidArgs(problem))
+        }
         None => Ok(()),
     }
 }
 
-/// What is wrong with the arguments: the first thing, and how much more.
-pub(crate) fn check_args(action: &Action) -> Option<String> {
-    let all = misfits(action.args_schema.as_ref()?, &action.args, Values::Shown);
+/// What speaks against the arguments of an action.
+///
+/// # Errors
+/// If the server is about to end.
+pub(crate) async fn objection(action: &Action) -> Result<Option<Objection>, EngineError> {
+    let Some(schema) = action.args_schema.clone() else { return Ok(None) };
+    match misfits_apart(schema, action.args.clone(), Values::Shown).await? {
+        Ok(all) => Ok(told(&all).map(Objection::Misfit)),
+        Err(problem) => Ok(Some(Objection::Unclear(problem))),
+    }
+}
+
+fn told(all: &[(String, String)]) -> Option<String> {
     let ((place, problem), more) = (all.first()?, all.len() - 1);
     let place = if place.is_empty() { "the arguments" } else { place };
     let rest = if more > 0 { format!(" (and {more} more)") } else { String::new() };
     Some(format!("{place}: {problem}{rest}"))
+}
+
+/// On a thread of its own: agents choose how much work a schema is, within the bounds of [`effort`], and all others would
+/// wait for it.
+async fn misfits_apart(
+    schema: CanonicalJson,
+    args: CanonicalJson,
+    values: Values,
+) -> Result<Result<Vec<(String, String)>, String>, EngineError> {
+    let checking = tokio::task::spawn_blocking(move || misfits(&schema, &args, values));
+    checking.await.map_err(|error| EngineError::Internal(error.to_string()))
 }
 
 /// Whether a message may repeat the value that it is about.
@@ -54,22 +80,27 @@ enum Values {
     Hidden,
 }
 
-/// Everything that is wrong, each with its place (RFC 6901).
-fn misfits(schema: &CanonicalJson, args: &CanonicalJson, values: Values) -> Vec<(String, String)> {
-    let whole = |problem: String| vec![(String::new(), problem)];
+/// Everything that is wrong, each with its place (RFC 6901); or why that cannot be found out.
+fn misfits(
+    schema: &CanonicalJson,
+    args: &CanonicalJson,
+    values: Values,
+) -> Result<Vec<(String, String)>, String> {
     let Ok(args) = serde_json::from_str::<Value>(args.as_str()) else {
-        return whole("the arguments hold a number that cannot be checked".into());
+        return Err("the arguments hold a number that cannot be checked".into());
     };
-    let checker = match SHELF.checker(schema) {
-        Ok(checker) => checker,
-        Err(problem) => return whole(problem),
-    };
+    let checker = SHELF.checker(schema)?;
     let Checker { plan, validator } = checker.as_ref();
     match plan.steps(&args) {
         Ok(steps) if steps <= TOLD_WITHIN => {}
-        Ok(_) if validator.is_valid(&args) => return Vec::new(),
-        Ok(_) => return whole("they do not follow the schema, and are too long to say where".into()),
-        Err(TooMuch) => return whole("the schema makes it too much work to check them".into()),
+        Ok(_) if validator.is_valid(&args) => return Ok(Vec::new()),
+        Ok(_) => {
+            return Ok(vec![(
+                String::new(),
+                "they do not follow the schema, and are too long to say where".into(),
+            )]);
+        }
+        Err(TooMuch) => return Err("the schema makes it too much work to check the arguments".into()),
     }
     let told = validator.iter_errors(&args).take(TOLD).map(|error| {
         let mut place = error.instance_path().to_string();
@@ -85,7 +116,7 @@ fn misfits(schema: &CanonicalJson, args: &CanonicalJson, values: Values) -> Vec<
         };
         (place, problem)
     });
-    told.collect()
+    Ok(told.collect())
 }
 
 /// A schema, ready for use.
@@ -152,14 +183,17 @@ impl Engine {
     ) -> Result<Vec<(String, String)>, EngineError> {
         let case = self.action(caller, id).await?;
         let current = &case.submission;
-        Ok(match restore(args, &current.action.args, &current.verdict.redact) {
-            Ok(args) => current
-                .action
-                .args_schema
-                .as_ref()
-                .map_or_else(Vec::new, |schema| misfits(schema, &args, Values::Hidden)),
-            Err(error) => vec![(String::new(), error.to_string())],
-        })
+        let whole = |problem: String| vec![(String::new(), problem)];
+        let args = match restore(args, &current.action.args, &current.verdict.redact) {
+            Ok(args) => args,
+            Err(error) => return Ok(whole(error.to_string())),
+        };
+        let Some(schema) = current.action.args_schema.clone() else { return Ok(Vec::new()) };
+        match misfits_apart(schema, args, Values::Hidden).await? {
+            Ok(all) => Ok(all),
+            Err(_) if current.action.forwarded => Ok(Vec::new()),
+            Err(problem) => Ok(whole(problem)),
+        }
     }
 }
 
@@ -177,7 +211,7 @@ mod tests {
         for _ in 0..2 {
             for most in 0..KEPT * 2 {
                 let fits = |n: usize| {
-                    misfits(&schema(most), &json(&format!(r#"{{"n":{n}}}"#)), Values::Shown).is_empty()
+                    misfits(&schema(most), &json(&format!(r#"{{"n":{n}}}"#)), Values::Shown) == Ok(Vec::new())
                 };
                 assert!(fits(most) && !fits(most + 1), "{most}");
             }

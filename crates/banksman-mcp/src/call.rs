@@ -217,7 +217,13 @@ fn round(visit: &Visit, digest: Digest) -> Result<Option<Round>, String> {
 
 /// Continues a call that takes several rounds.
 async fn next_round(mut visit: Visit, upstream: &Arc<Upstream>, round: Round) -> Response<Body> {
-    let case = match visit.gateway.engine.action(&visit.caller, round.action).await {
+    // A server asks after the claim. Who remembers the call from before remembers what would have run then.
+    let engine = &visit.gateway.engine;
+    let case = match &round.why {
+        Why::Held => engine.action(&visit.caller, round.action).await,
+        Why::Asked { .. } => engine.action_as_stored(&visit.caller, round.action).await,
+    };
+    let case = match case {
         Ok(case) => case,
         Err(error) => return refused(&visit, &error),
     };
@@ -237,10 +243,8 @@ async fn next_round(mut visit: Visit, upstream: &Arc<Upstream>, round: Round) ->
             if let Some(ending) = ending_of(&case) {
                 return body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era));
             }
-            // A server asks after the claim. Who remembers the call from before remembers what would have run then.
             if case.status() != Status::Executing {
-                let problem = "that the call runs is not known here yet: send it again";
-                return bad_request(&visit.message.id(), -32603, problem);
+                return bad_request(&visit.message.id(), -32602, "the call does not run");
             }
             let Some(message) = with_state(&visit.bytes(), state.as_deref()) else {
                 return bad_request(&visit.message.id(), -32600, "the message cannot be read");

@@ -213,6 +213,10 @@ impl Gateway {
             let case = match self.engine.wait(&agent, id, LOOK).await {
                 Ok(case) => case,
                 Err(EngineError::NotFound) => return None,
+                Err(EngineError::Unauthenticated) => {
+                    agent = self.successor(agent).await;
+                    continue;
+                }
                 Err(error) => {
                     tracing::warn!(action = %id, %error, "a held call cannot be looked at; trying again");
                     tokio::time::sleep(PAUSE).await;
@@ -254,15 +258,23 @@ impl Gateway {
                 }
                 // It has moved; look again.
                 Err(EngineError::Refused { .. }) => {}
-                Err(EngineError::Unauthenticated) => match self.engine.agent_named(&agent.name).await {
-                    Ok(other) if other.token != agent.token => agent = other,
-                    // The agent has no credential any more, so nothing runs in its name. It will lapse.
-                    Ok(_) | Err(_) => tokio::time::sleep(PAUSE).await,
-                },
+                Err(EngineError::Unauthenticated) => agent = self.successor(agent).await,
                 Err(error) => {
                     tracing::error!(action = %id, %error, "an approved call cannot be claimed; trying again");
                     tokio::time::sleep(PAUSE).await;
                 }
+            }
+        }
+    }
+
+    /// The agent by another credential, if its own is gone. If it has none any more, nothing runs in its name: what was
+    /// approved lapses.
+    async fn successor(&self, agent: Principal) -> Principal {
+        match self.engine.agent_named(&agent.name).await {
+            Ok(other) if other.token != agent.token => other,
+            Ok(_) | Err(_) => {
+                tokio::time::sleep(PAUSE).await;
+                agent
             }
         }
     }

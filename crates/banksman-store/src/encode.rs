@@ -1,6 +1,7 @@
 //! Turning a commit into rows, before a writer sees it: whatever can be done beside it, is.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, Reading};
@@ -10,6 +11,10 @@ use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, Pendi
 
 /// How long the JSON of a row mostly is at the most.
 const USUAL_BYTES: usize = 1000;
+
+/// How long a commit waits at the most that nobody waits for. Whoever hears of what came before it mostly asks for more
+/// within that time.
+pub(crate) const MOMENT: Duration = Duration::from_millis(1);
 
 /// A commit, ready to be bound to statements.
 pub(crate) struct EncodedCommit {
@@ -27,6 +32,7 @@ pub(crate) struct EncodedCommit {
     pub(crate) notices: Vec<NoticeRow>,
     pub(crate) settled_notices: Vec<i64>,
     pub(crate) post: Option<Box<Post>>,
+    pub(crate) patient: bool,
 }
 
 /// A row of `actions`, and of `submissions` if that is new.
@@ -106,6 +112,7 @@ impl EncodedCommit {
             notices: commit.notices,
             settled_notices: commit.settled_notices,
             post: commit.post,
+            patient: commit.patient,
         })
     }
 }

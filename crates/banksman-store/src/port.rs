@@ -203,6 +203,9 @@ pub struct Commit {
     pub settled_notices: Vec<i64>,
     /// Messages, jobs, and what came back. Rare, and so kept out of the way.
     pub post: Option<Box<Post>>,
+    /// Whether nobody waits for it: then it may wait a moment for another to share a transaction with, which would else
+    /// wait for this one.
+    pub patient: bool,
 }
 
 /// How many actions may be pending.

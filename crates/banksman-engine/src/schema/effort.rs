@@ -25,8 +25,8 @@ const COPIED: usize = 10_000;
 const DEEPEST_COPY: usize = 64;
 
 /// How often an expression may go back and try another way, and how many of our steps that is.
-pub(super) const BACKTRACKING: usize = 20_000;
-const BACKTRACKING_STEPS: usize = 500;
+pub(super) const BACKTRACKING: usize = 100_000;
+const BACKTRACKING_STEPS: usize = 2_500;
 
 /// What the names of members are checked as: there is nothing in them.
 static NAME: Value = Value::Null;
@@ -310,8 +310,8 @@ fn own_steps(keyword: &str, value: &Value) -> usize {
 
 /// Expressions that look around or back are tried in every way; all others take one look at each character.
 fn matching_steps(pattern: &str) -> usize {
-    let groups = pattern.matches("(?").count() > pattern.matches("(?:").count();
-    let goes_back = groups
+    let looks = ["(?=", "(?!", "(?<=", "(?<!", "(?>", "(?("].iter().any(|group| pattern.contains(group));
+    let goes_back = looks
         || ["++", "*+", "?+", "}+"].iter().any(|possessive| pattern.contains(possessive))
         || pattern.split('\\').skip(1).any(|rest| rest.starts_with(|c: char| "123456789kGK".contains(c)));
     if goes_back { BACKTRACKING_STEPS } else { 1 }

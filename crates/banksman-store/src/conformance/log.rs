@@ -27,6 +27,23 @@ pub async fn numbers_follow_the_order_of_commits<H: Harness>() {
     bench.finish().await;
 }
 
+/// What nobody waits for is written all the same, also if nothing else comes; in its order, and it holds up nobody.
+pub async fn what_can_wait_is_written_with_what_comes_next<H: Harness>() {
+    let bench = Bench::<H>::set_up().await;
+    let patient = |number| Commit { patient: true, ..opening(Proposal::number(number).open()) };
+    assert_eq!(bench.store().commit(patient(1)).await.unwrap().last_seq, 1);
+    for number in [2, 4, 6] {
+        let eager = bench.store().commit(opening(Proposal::number(number + 1).open()));
+        let (first, then) = tokio::join!(bench.store().commit(patient(number)), eager);
+        assert_eq!(then.unwrap().last_seq, number + 1);
+        assert!(first.unwrap().last_seq >= number);
+    }
+    let events = bench.store().events(EventQuery::following(0, 100)).await.unwrap();
+    let actions: Vec<_> = events.iter().map(|stored| parsed(stored).action.unwrap().id).collect();
+    assert_eq!(actions, (1..=7).map(id).collect::<Vec<_>>());
+    bench.finish().await;
+}
+
 /// A reader that follows the log while many write sees every number once, in order, and never one that comes late.
 pub async fn a_reader_in_a_rush_never_misses_an_event<H: Harness>() {
     const WRITERS: u64 = 16;

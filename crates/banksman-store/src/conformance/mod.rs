@@ -106,6 +106,7 @@ macro_rules! conformance_suite {
             }
             log {
                 numbers_follow_the_order_of_commits
+                what_can_wait_is_written_with_what_comes_next
                 a_reader_in_a_rush_never_misses_an_event
                 events_keep_their_bytes
                 every_filter_of_the_log_finds_what_it_says

@@ -18,7 +18,7 @@ use super::session::{Session, failed, within};
 use super::terms::Terms;
 use super::wanted::{self, Looks, Wanted};
 use super::writes::{self, Pens, Taken, WriteError};
-use crate::encode::EncodedCommit;
+use crate::encode::{EncodedCommit, MOMENT};
 use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
 
@@ -139,6 +139,13 @@ async fn gather(
             Some(first) => group.push(first),
             None => return false,
         }
+    }
+    let moment = tokio::time::Instant::now() + MOMENT;
+    while inbox.is_empty()
+        && group.iter().all(|job| job.commit.patient)
+        && let Ok(Some(more)) = tokio::time::timeout_at(moment, inbox.recv()).await
+    {
+        group.push(more);
     }
     let enough = if others_write { around - around / 20 } else { around / 2 };
     let until = tokio::time::Instant::now() + (last.took / 2).min(LINGER);

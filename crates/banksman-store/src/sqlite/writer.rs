@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
+use std::time::Instant;
 
 use banksman_core::Timestamp;
 use rusqlite::Connection;
@@ -14,7 +15,7 @@ use super::apply::{ApplyError, Totals, apply};
 use super::checkpoint::Checkpoints;
 use super::pen::Pen;
 use super::schema;
-use crate::encode::EncodedCommit;
+use crate::encode::{EncodedCommit, MOMENT};
 use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
 
@@ -103,9 +104,7 @@ fn run(
         Err(error) => return tracing::error!(%error, "the database cannot be written to"),
     };
     let mut group = Vec::with_capacity(GROUP);
-    while let Ok(first) = inbox.recv() {
-        group.push(first);
-        group.extend(inbox.try_iter().take(GROUP - 1));
+    while gather(&mut group, inbox) {
         totals.now = clock();
         let answers = match commit_group(&mut pen, &mut totals, &group) {
             Ok(answers) => answers,
@@ -141,6 +140,22 @@ fn run(
     drop((checkpoints, pen));
     // A clean end leaves everything in the main file; if this fails, the log is read at the next start.
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+}
+
+/// Fills a group with what has come in. Says whether there is anything, and ever will be.
+fn gather(group: &mut Vec<Job>, inbox: &Receiver<Job>) -> bool {
+    let Ok(first) = inbox.recv() else { return false };
+    let until = Instant::now() + MOMENT;
+    group.push(first);
+    group.extend(inbox.try_iter().take(GROUP - 1));
+    while group.len() < GROUP
+        && group.iter().all(|job| job.commit.patient)
+        && let Ok(more) = inbox.recv_timeout(until.saturating_duration_since(Instant::now()))
+    {
+        group.push(more);
+        group.extend(inbox.try_iter().take(GROUP - group.len()));
+    }
+    true
 }
 
 /// Commits a group in one transaction. `Err` means that none of them happened.
