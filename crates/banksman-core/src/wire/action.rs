@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::CanonicalJson;
 use crate::{
-    Acting, Action, ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Kind,
-    Review, Severity, State, Status, Timestamp, Verdict,
+    Acting, Action, ActionId, Annotations, Assessment, Authority, BatchId, Case, Decision, Digest, Estimate,
+    Kind, Review, Severity, State, Status, Timestamp, Verdict,
 };
 
 /// An action and where it stands.
@@ -230,6 +230,55 @@ impl From<&Action> for ContextView {
             server: action.server.clone(),
             annotations: action.annotations,
             forwarded: action.forwarded,
+        }
+    }
+}
+
+impl ActionView {
+    /// The action that is shown, without what only its agent needs. Field by field: none is forgotten that policy asks about.
+    #[must_use]
+    pub fn to_action(&self) -> Action {
+        let ContextView {
+            description,
+            rationale,
+            evidence,
+            session,
+            thread,
+            task,
+            action_type,
+            predicted_severity,
+            estimated_cost_usd,
+            estimated_duration_ms,
+            affected_systems,
+            reversible,
+            rollback_plan,
+            args_schema,
+            state_before,
+            preconditions,
+            server,
+            annotations,
+            forwarded,
+        } = self.context.clone();
+        Action {
+            description,
+            rationale,
+            evidence,
+            session,
+            thread,
+            task,
+            action_type,
+            predicted_severity,
+            estimate: Estimate { cost_usd: estimated_cost_usd, duration_ms: estimated_duration_ms },
+            affected_systems,
+            reversible,
+            rollback_plan,
+            args_schema,
+            state_before,
+            preconditions,
+            server,
+            annotations,
+            forwarded,
+            ..Action::bare(self.tool.as_str(), self.kind, self.args.clone())
         }
     }
 }

@@ -13,4 +13,5 @@ mod json;
 mod model;
 mod samples;
 mod sequences;
+mod shown;
 mod spelling;

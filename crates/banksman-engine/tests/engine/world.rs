@@ -9,8 +9,7 @@ use banksman_core::audit::Event;
 use banksman_core::json::{CanonicalJson, parse};
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{
-    ActionId, Actor, Case, ClaimRequest, Decision, PersonId, Principal, PrincipalKind, Refusal, Standing,
-    Timestamp,
+    ActionId, Actor, Case, ClaimRequest, Decision, PersonId, Principal, PrincipalKind, Refusal, Timestamp,
 };
 use banksman_engine::{
     Claimed, Clock, Engine, EngineConfig, EngineError, IssuedToken, Judge, NewToken, ProposeRequest,
@@ -18,9 +17,7 @@ use banksman_engine::{
 };
 use banksman_policy::Policy;
 use banksman_store::sqlite::SqliteStore;
-use banksman_store::{
-    CaseQuery, Commit, ControlChange, EventQuery, Failures, Order, PendingLimits, Person, Store,
-};
+use banksman_store::{CaseQuery, Commit, ControlChange, EventQuery, Order, PendingLimits, Person, Store};
 use tempfile::TempDir;
 
 use crate::faulty::FaultyStore;
@@ -175,24 +172,10 @@ impl World {
     /// A proposal that is taken.
     /// Has someone come in by a link of another's, with nobody else to say that these are two people.
     pub(crate) async fn bring_in(&self, name: &str, roles: &[&str], sponsor: &str) {
-        let person = Person {
-            id: PersonId::from_parts(1, 1),
-            name: name.into(),
-            display_name: None,
-            kind: PrincipalKind::Reviewer,
-            roles: roles.iter().map(|role| (*role).to_owned()).collect(),
-            standing: Standing::Active,
-            created_at: self.clock.now(),
-            password: None,
-            totp: None,
-            recovery: Vec::new(),
-            passkeys: Vec::new(),
-            subject: None,
-            link: None,
-            brought_by: Some(sponsor.into()),
-            failures: Failures::default(),
-            own_failures: Failures::default(),
-        };
+        let (id, kind) = (PersonId::from_parts(1, 1), PrincipalKind::Reviewer);
+        let roles = roles.iter().map(|role| (*role).to_owned()).collect();
+        let person = Person::new(id, name.into(), kind, roles, self.clock.now());
+        let person = Person { brought_by: Some(sponsor.into()), ..person };
         let control = vec![ControlChange::PutPerson(Box::new(person))];
         self.store.commit(Commit { control, ..Commit::default() }).await.unwrap();
     }

@@ -198,3 +198,22 @@ fn round_until(until: Option<Instant>) -> u64 {
     let left = until.map_or(ROUND, |until| until.saturating_duration_since(Instant::now()));
     left.min(ROUND).as_secs()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unexpected(status: u16) -> ClientError {
+        ClientError::Unexpected { url: "http://127.0.0.1:1".into(), status, detail: "<html>".into() }
+    }
+
+    #[test]
+    fn a_proxy_without_a_server_is_waited_out_and_a_stranger_is_not() {
+        for status in [502, 503, 504] {
+            assert!(may_pass(&unexpected(status)), "{status}");
+        }
+        for status in [200, 302, 404, 500] {
+            assert!(!may_pass(&unexpected(status)), "{status}");
+        }
+    }
+}

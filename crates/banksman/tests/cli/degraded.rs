@@ -4,12 +4,12 @@
 use std::time::{Duration, Instant};
 
 use banksman_client::{Client, ClientError, Proposal};
-use banksman_core::wire::{ActionView, ClaimBody, DecisionRequest};
-use banksman_core::{Decision, Status};
+use banksman_core::Status;
+use banksman_core::wire::{ActionView, ClaimBody};
 use banksman_faults::{Proxy, SmallDisk, Weather};
 use banksman_store::conformance::Database;
 
-use crate::installation::{Installation, PATIENCE, Server, said};
+use crate::installation::{Installation, PATIENCE, Server, approval, said};
 use crate::raw::Connection;
 
 /// A server, and one action in each state that something can be asked about.
@@ -24,18 +24,6 @@ struct Scene {
 
 fn propose(agent: &Client, number: u32) -> Result<ActionView, ClientError> {
     agent.propose(&Proposal::new(&format!(r#"{{"tool":"refund","args":{{"n":{number}}}}}"#)))
-}
-
-fn approval(action: &ActionView) -> DecisionRequest {
-    DecisionRequest {
-        decision: Decision::Approve,
-        version: action.version,
-        digest: action.digest,
-        reason: None,
-        args: None,
-        message: None,
-        remember: None,
-    }
 }
 
 fn claim(action: &ActionView) -> ClaimBody {

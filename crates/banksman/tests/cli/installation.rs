@@ -7,7 +7,8 @@ use std::process::{Child, ChildStdout, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use banksman_client::Client;
-use banksman_core::Timestamp;
+use banksman_core::wire::{ActionView, DecisionRequest};
+use banksman_core::{Decision, Timestamp};
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -328,4 +329,17 @@ pub(crate) fn now() -> Timestamp {
 pub(crate) fn mode(path: &Path) -> u32 {
     use std::os::unix::fs::PermissionsExt;
     fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// Exactly what was shown may run.
+pub(crate) fn approval(action: &ActionView) -> DecisionRequest {
+    DecisionRequest {
+        decision: Decision::Approve,
+        version: action.version,
+        digest: action.digest,
+        reason: None,
+        args: None,
+        message: None,
+        remember: None,
+    }
 }

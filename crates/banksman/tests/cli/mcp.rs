@@ -3,12 +3,11 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 
-use banksman_core::wire::{ActionView, DecisionRequest};
-use banksman_core::{Decision, Status};
+use banksman_core::Status;
 use serde_json::{Value, json};
 
 use crate::help::{stderr, stdout};
-use crate::installation::{Installation, program, said};
+use crate::installation::{Installation, approval, program, said};
 
 /// An MCP server in a few lines of shell: it answers with the id that it was asked with.
 const SERVER: &str = r#"
@@ -72,18 +71,6 @@ impl Drop for Session {
 
 fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
-}
-
-fn approval(action: &ActionView) -> DecisionRequest {
-    DecisionRequest {
-        decision: Decision::Approve,
-        version: action.version,
-        digest: action.digest,
-        reason: None,
-        args: None,
-        message: None,
-        remember: None,
-    }
 }
 
 #[test]

@@ -4,10 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use banksman_client::ActionsQuery;
-use banksman_core::wire::{ActionView, ContextView};
-use banksman_core::{
-    Action, ActionId, Assessment, Decision, Estimate, Mode, Status, Tier, Timestamp, Verdict,
-};
+use banksman_core::wire::ActionView;
+use banksman_core::{ActionId, Assessment, Decision, Mode, Status, Tier, Timestamp, Verdict};
 use banksman_policy::{Contradiction, Ending, Facts, HumanAnswer, Meters, Policy, Replay, Replayed};
 
 use crate::context::Context;
@@ -129,7 +127,7 @@ struct Again<'p> {
 
 impl Again<'_> {
     fn judge(&mut self, view: &ActionView) -> Replayed {
-        let action = action_of(view);
+        let action = view.to_action();
         let mut assessment = Assessment::clone(&view.assessment);
         // What was hidden cannot be read again; what was found in it is on record.
         if !self.recorded_findings && !is_redacted(view) {
@@ -156,52 +154,6 @@ fn ending(status: Status) -> Ending {
         Status::Failed => Ending::Failed,
         status if status.never_ran() => Ending::NeverRan,
         _ => Ending::Ran,
-    }
-}
-
-/// The action as far as policy asks about it. Field by field, so that one that policy learns to ask about is not forgotten.
-fn action_of(view: &ActionView) -> Action {
-    let ContextView {
-        description,
-        rationale,
-        evidence,
-        session,
-        thread,
-        task,
-        action_type,
-        predicted_severity,
-        estimated_cost_usd,
-        estimated_duration_ms,
-        affected_systems,
-        reversible,
-        rollback_plan,
-        args_schema,
-        state_before,
-        preconditions,
-        server,
-        annotations,
-        forwarded,
-    } = view.context.clone();
-    Action {
-        description,
-        rationale,
-        evidence,
-        session,
-        thread,
-        task,
-        action_type,
-        predicted_severity,
-        estimate: Estimate { cost_usd: estimated_cost_usd, duration_ms: estimated_duration_ms },
-        affected_systems,
-        reversible,
-        rollback_plan,
-        args_schema,
-        state_before,
-        preconditions,
-        server,
-        annotations,
-        forwarded,
-        ..Action::bare(view.tool.as_str(), view.kind, view.args.clone())
     }
 }
 
