@@ -15,7 +15,9 @@ const NEEDED: &[(&str, &str)] = &[("chromium", "chromium"), ("node", "nodejs"), 
 pub(crate) fn run(more: &[&str]) -> anyhow::Result<()> {
     install()?;
     cargo(&["build", "--package", "banksman"])?;
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("no root")?;
+    // As Cargo says it now: what it said at the build may be another clone, with the same target folder.
+    let package = std::env::var_os("CARGO_MANIFEST_DIR").context("run me as `cargo xtask browser`")?;
+    let root = Path::new(&package).parent().context("no root")?;
     let folder = root.join("crates/banksman-web/browser");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     if !folder.join("node_modules/.package-lock.json").exists() {

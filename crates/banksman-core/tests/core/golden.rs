@@ -23,7 +23,7 @@ use crate::samples::{
 };
 
 fn folder() -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests", "core", "golden"].iter().collect()
+    ["tests", "core", "golden"].iter().collect()
 }
 
 #[track_caller]

@@ -5,8 +5,7 @@ use banksman_policy::Policy;
 
 #[test]
 fn every_example_loads() {
-    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mcp.md");
-    let page = std::fs::read_to_string(page).unwrap();
+    let page = std::fs::read_to_string("../../docs/mcp.md").unwrap();
     let examples: Vec<&str> =
         page.split("```yaml\n").skip(1).map(|rest| rest.split("```").next().unwrap()).collect();
     assert_eq!(examples.len(), 2);

@@ -20,7 +20,7 @@ const LONGER_THAN_TYPESCRIPT: Duration = Duration::from_secs(63);
 const LONGER_THAN_PYTHON: Duration = Duration::from_secs(305);
 
 fn script(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
+    std::path::absolute("tests/clients").unwrap().join(name)
 }
 
 fn python(packages: &Path) -> Command {

@@ -74,7 +74,7 @@ async fn the_providers_own_libraries_take_what_we_send_and_sign_what_we_take() {
         "webhook": events,
         "signed": { "slack": slack::signed_example(), "line": line::signed_example() },
     });
-    let script = [env!("CARGO_MANIFEST_DIR"), "tests", "notify", "peers.py"].iter().collect::<PathBuf>();
+    let script = "tests/notify/peers.py";
     let mut python =
         Command::new(packages.join("python/bin/python")).arg(script).stdin(Stdio::piped()).spawn().unwrap();
     python.stdin.take().unwrap().write_all(sent.to_string().as_bytes()).unwrap();

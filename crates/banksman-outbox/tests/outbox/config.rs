@@ -144,7 +144,7 @@ fn what_is_wrong_is_said_with_its_place() {
 
 /// The examples of a page, with the lines that they begin at.
 fn examples(page: &str) -> Vec<(usize, String)> {
-    let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("../../docs/{page}");
     let text = std::fs::read_to_string(path).unwrap();
     let mut found = Vec::new();
     let mut inside: Option<(usize, String)> = None;

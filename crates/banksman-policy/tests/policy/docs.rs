@@ -3,7 +3,7 @@
 use banksman_policy::{Policy, Source};
 
 pub(crate) fn examples(page: &str) -> Vec<(usize, String)> {
-    let path = format!("{}/../../docs/{page}", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("../../docs/{page}");
     let text = std::fs::read_to_string(path).unwrap();
     let mut found = Vec::new();
     let mut inside: Option<(usize, String)> = None;
@@ -43,7 +43,7 @@ fn every_example_loads() {
 /// Renewed with `BANKSMAN_UPDATE=1`.
 #[test]
 fn the_reference_is_that_of_the_types() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/policy-reference.md");
+    let path = "../../docs/policy-reference.md";
     let text = banksman_policy::reference();
     if std::env::var_os("BANKSMAN_UPDATE").is_some() {
         std::fs::write(path, &text).unwrap();

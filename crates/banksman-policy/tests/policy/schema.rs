@@ -3,7 +3,8 @@
 use banksman_policy::{Document, Policy};
 use serde_json::Value;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+/// Tests run in the folder of their package.
+const ROOT: &str = "../..";
 
 /// Renewed with `BANKSMAN_UPDATE=1`.
 #[test]

@@ -165,14 +165,14 @@ mod tests {
     /// `BANKSMAN_UPDATE=1 cargo nextest run -p banksman rules` writes the page anew.
     #[test]
     fn the_page_about_rules_is_in_step() {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md");
+        let path = Path::new("../../docs/rules.md");
         let catalogue = Catalogue::builtin().unwrap_or_else(|error| panic!("{error}"));
         let rules = catalogue.rules_with_examples().unwrap_or_else(|error| panic!("{error}"));
         let made = markdown(&rules.iter().collect::<Vec<_>>());
         if std::env::var_os("BANKSMAN_UPDATE").is_some() {
-            std::fs::write(&path, &made).unwrap();
+            std::fs::write(path, &made).unwrap();
         }
-        let kept = std::fs::read_to_string(&path).unwrap_or_default();
+        let kept = std::fs::read_to_string(path).unwrap_or_default();
         assert!(
             made == kept,
             "docs/rules.md is out of step: BANKSMAN_UPDATE=1 cargo nextest run -p banksman rules"

@@ -34,7 +34,7 @@ impl Drop for Agent {
 
 impl Agent {
     fn start(python: &PathBuf, folder: &str, token: &str, port: u16) -> Self {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/agents/langgraph_agent.py");
+        let script = "tests/cli/agents/langgraph_agent.py";
         let mut child = Command::new(python)
             .args([script, folder, token, KEY, &port.to_string()])
             .stdin(Stdio::piped())
