@@ -48,6 +48,9 @@ impl Assessor {
     #[must_use]
     pub fn assess(&self, action: &Action) -> Assessment {
         let mut inspection = Inspection::new(&self.catalogue, self.limits);
+        if let Some(folder) = working_folder(action) {
+            inspection.work_in(&folder);
+        }
         tool::inspect_action(&mut inspection, action);
         inspection.conclude()
     }
@@ -68,4 +71,16 @@ impl Assessor {
         }
         inspection.conclude()
     }
+}
+
+/// What the folder that an action works in is called among its arguments.
+const FOLDERS: &[&str] = &["cwd", "workdir", "working_directory", "working_dir"];
+
+/// Where an action works: as its arguments say, or else as a hook found it.
+fn working_folder(action: &Action) -> Option<String> {
+    let said = [Some(&action.args), action.evidence.as_ref()].into_iter().flatten();
+    said.filter(|said| FOLDERS.iter().any(|name| said.as_str().contains(name))).find_map(|said| {
+        let said = said.to_json().ok()?;
+        FOLDERS.iter().find_map(|name| said.get(name)?.as_str().map(str::to_owned))
+    })
 }

@@ -6,7 +6,7 @@ use crate::catalogue::{Catalogue, RuleIndex};
 use crate::fact::{Access, Fact};
 use crate::limits::Limits;
 use crate::origin::Origin;
-use crate::path::{Place, Places};
+use crate::path::{Place, Places, project_folder, within_project};
 use crate::{javascript, python, shell, sql};
 
 /// One reading of one action. Analysers state facts into it and hand it code in other languages.
@@ -20,6 +20,10 @@ pub(crate) struct Inspection<'c> {
     hits: Vec<Hit>,
     resources: Vec<String>,
     secrets_read: u32,
+    /// Whether what is read may be something else than code: only what would be grave counts.
+    suspecting: bool,
+    /// The working folder, if it is a project's although it lies among the system's own.
+    project: Option<String>,
     /// Commands inside commands that are being walked through, over all texts: bounds the stack.
     pub(crate) nesting: u16,
 }
@@ -43,12 +47,19 @@ impl<'c> Inspection<'c> {
             hits: Vec::new(),
             resources: Vec::new(),
             secrets_read: 0,
+            suspecting: false,
+            project: None,
             nesting: 0,
         }
     }
 
     pub(crate) fn catalogue(&self) -> &'c Catalogue {
         self.catalogue
+    }
+
+    /// The action works in this folder.
+    pub(crate) fn work_in(&mut self, folder: &str) {
+        self.project = project_folder(folder);
     }
 
     /// From now on, findings are about this argument (a JSON pointer).
@@ -64,7 +75,7 @@ impl<'c> Inspection<'c> {
         {
             self.secrets_read = self.secrets_read.saturating_add(1);
         }
-        self.judge(fact, span, Risk::None);
+        self.judge(fact, span, if self.suspecting { Risk::High } else { Risk::None });
     }
 
     /// Something that may happen: it only counts if it would be grave.
@@ -78,7 +89,8 @@ impl<'c> Inspection<'c> {
             return self.exhaust(span);
         }
         let catalogue = self.catalogue;
-        let steps = catalogue.judge(fact, &mut |rule| {
+        let within = self.project.as_deref().and_then(|project| within_project(fact, project));
+        let steps = catalogue.judge(within.as_ref().unwrap_or(fact), &mut |rule| {
             if catalogue.rule(rule).level >= least {
                 self.hit(rule, Some(span));
             }
@@ -103,6 +115,9 @@ impl<'c> Inspection<'c> {
     /// Something that it touches, such as `file:/etc/passwd`.
     pub(crate) fn touch(&mut self, scheme: &str, name: &str) {
         const KEPT: usize = 64;
+        if self.suspecting {
+            return;
+        }
         let resource = format!("{scheme}:{name}");
         if self.resources.len() < KEPT && !self.resources.contains(&resource) {
             self.resources.push(resource);
@@ -135,6 +150,13 @@ impl<'c> Inspection<'c> {
             Code::Sql => sql::inspect(self, text, origin),
         }
         self.leave();
+    }
+
+    /// Reads a text that may be code, or may be anything else: it only counts if it would be grave.
+    pub(crate) fn read_suspected(&mut self, kind: Code, text: &str, origin: Origin) {
+        let before = std::mem::replace(&mut self.suspecting, true);
+        self.read(kind, text, origin);
+        self.suspecting = before;
     }
 
     /// Goes into a text, if it may still be read; otherwise the action is high. Whoever goes in has to

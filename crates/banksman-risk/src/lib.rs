@@ -40,4 +40,4 @@ pub use catalogue::{
 };
 pub use limits::Limits;
 pub use path::Place;
-pub use severity::{FailureReport, action_type_severity, severity_of};
+pub use severity::{FailureReport, action_type_severity, severity_of, spelled};

@@ -55,9 +55,11 @@ fn is_grave(class: &str) -> bool {
     GRAVE.iter().any(|grave| grave.eq_ignore_ascii_case(&class))
 }
 
-/// `Goal drift`, `goal-drift` and `GOAL_DRIFT` are the same.
-fn spelled(name: &str) -> String {
-    name.trim().replace(['-', ' '], "_")
+/// A name in the one way in which names are compared: `Goal drift`, `goal-drift` and `GOAL_DRIFT` are `goal_drift`.
+#[must_use]
+pub fn spelled(name: &str) -> String {
+    let words = name.split(|c: char| c.is_whitespace() || c == '-' || c == '_');
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join("_").to_lowercase()
 }
 
 /// How bad an action of one of Tinman's types is by itself; `None` is a type that Tinman does not know.
@@ -66,7 +68,7 @@ fn spelled(name: &str) -> String {
 /// The other two it lets pass unless something else speaks against them.
 #[must_use]
 pub fn action_type_severity(action_type: &str) -> Option<Severity> {
-    Some(match spelled(action_type).to_ascii_lowercase().as_str() {
+    Some(match spelled(action_type).as_str() {
         "destructive_tool_call" | "safety_filter_change" => Severity::S4,
         "prompt_mutation" | "tool_policy_change" | "fine_tune" => Severity::S2,
         "memory_gating" | "config_change" => Severity::S1,

@@ -42,6 +42,24 @@ pub(crate) struct Target {
     pub(crate) path: String,
 }
 
+/// What is behind the host as servers understand it: decoded, without detours and doubled slashes.
+pub(crate) fn plain_path(path: &str) -> String {
+    let end = path.find(['?', '#']).unwrap_or(path.len());
+    // What is encoded twice is decoded once by a proxy, and again behind it.
+    let decoded = decode_percent(&decode_percent(path.get(..end).unwrap_or_default()));
+    let mut kept: Vec<&str> = Vec::new();
+    for part in decoded.split(['/', '\\']) {
+        match part {
+            "" | "." => {}
+            ".." => {
+                kept.pop();
+            }
+            _ => kept.push(part),
+        }
+    }
+    format!("/{}", kept.join("/")).to_lowercase()
+}
+
 impl Target {
     /// Takes a URL or a bare host apart, with the spelling tricks undone (octal, decimal, IPv6-mapped, userinfo).
     pub(crate) fn of(text: &str) -> Self {
@@ -214,7 +232,7 @@ pub(crate) fn state(inspection: &mut Inspection<'_>, method: Option<&str>, body:
 #[cfg(test)]
 mod tests {
     use super::Reach::*;
-    use super::Target;
+    use super::{Target, plain_path};
 
     #[test]
     fn hosts_are_found_behind_every_spelling() {
@@ -268,6 +286,21 @@ mod tests {
         ] {
             let target = Target::of(text);
             assert_eq!((&*target.scheme, &*target.host, target.reach), (scheme, host, reach), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn paths_lose_their_detours_and_disguises() {
+        for path in [
+            "/v1/actions/a/decision",
+            "/v1//actions/a/decision/",
+            "/v1/actions/b/../a/./decision?x=1",
+            "/v1/actions/a/%64ecision",
+            "/v1/actions/a/%2564ecision#x",
+            "/v1%2factions/a/Decision",
+            "/../v1/actions/a/decision",
+        ] {
+            assert_eq!(plain_path(path), "/v1/actions/a/decision", "{path}");
         }
     }
 

@@ -107,6 +107,11 @@ impl Names {
         }
     }
 
+    /// Whether a clause is about this very name.
+    pub(super) fn names(&self, name: &str) -> bool {
+        self.exact.contains_key(name)
+    }
+
     /// The clauses that are about this name.
     pub(super) fn find(&self, name: &str) -> impl Iterator<Item = Entry> {
         let prefixed = name.bytes().next().and_then(|byte| self.prefixed.get(&byte));

@@ -5,7 +5,7 @@ use super::pattern::{TextPattern, glob_knows};
 use super::rule::{
     CallPattern, CommandPattern, PathPattern, ProgramSpec, StatementPattern, ToolPattern, UrlPattern,
 };
-use crate::address::Target;
+use crate::address::{Target, plain_path};
 use crate::fact::{Call, Command, PathUse, Statement, ToolUse, UrlUse};
 use crate::path::Places;
 
@@ -127,8 +127,14 @@ impl UrlPattern {
             && (self.host.is_empty() || self.host.iter().any(|pattern| pattern.knows(&target.host)))
             && (self.reach.is_empty() || self.reach.contains(&target.reach))
             && !self.no_reach.contains(&target.reach)
-            && (self.path.is_empty() || self.path.iter().any(|pattern| pattern.knows(&target.path)))
+            && (self.path.is_empty() || self.knows_path(&target.path))
             && (!self.password || target.password)
+    }
+
+    /// As it is written, or as a server understands it.
+    fn knows_path(&self, path: &str) -> bool {
+        let plain = plain_path(path);
+        self.path.iter().any(|pattern| pattern.knows(path) || pattern.knows(&plain))
     }
 }
 

@@ -75,6 +75,11 @@ impl Catalogue {
         Arguments::parse(spec, args, subcommand)
     }
 
+    /// Whether a rule names this verb of a statement, as a whole.
+    pub(crate) fn names_statement(&self, verb: &str) -> bool {
+        self.index.statements.names(verb)
+    }
+
     /// Tells which rules a fact meets. The steps of work that it took: a question to a clause is one, more if it goes
     /// through many words.
     pub(crate) fn judge(&self, fact: &Fact<'_>, hit: &mut dyn FnMut(RuleIndex)) -> u32 {

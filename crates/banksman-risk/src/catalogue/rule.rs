@@ -308,7 +308,8 @@ pub struct UrlPattern {
     /// A host of none of these sorts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub no_reach: Vec<crate::address::Reach>,
-    /// What is behind the host, query included, known to one of these.
+    /// What is behind the host, known to one of these: as it is written, query included, or decoded, in lower case and
+    /// without query, detours and doubled slashes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub path: Vec<TextPattern>,
     /// A password stands in the URL.

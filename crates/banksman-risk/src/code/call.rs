@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use banksman_core::Span;
 
-use super::callback::{FOR_EACH, LATER, later_arguments};
+use super::callback::{AFTER_DELAY, FOR_EACH, LATER, WITH_LIST, later_arguments};
 use super::dialect::CallSite;
 use super::evaluate::MAPPED;
 use super::machine::{CALLS, ENTERED, LIBRARY_CALL, Machine, REMEMBERED, Runs, Scope, ScopeId};
@@ -89,7 +89,9 @@ impl Machine<'_, '_> {
         keywords: &[(Rc<str>, Value)],
         span: Span,
     ) -> Option<Value> {
-        if !self.dialect.index_is_attribute() || !function.is_callable() {
+        // `Reflect.apply(f, this, [x])` calls another function than `Reflect`.
+        let is_reflect = function.as_thing().is_some_and(|thing| &*thing.name == "Reflect");
+        if !self.dialect.index_is_attribute() || !function.is_callable() || is_reflect {
             return None;
         }
         let rest = args.get(1..).unwrap_or_default().to_vec();
@@ -315,7 +317,7 @@ impl Machine<'_, '_> {
         for (at, value) in site.args.iter().enumerate() {
             for one in value.alternatives() {
                 if is_meant(one) {
-                    let mut args = site.args.get(at + 1..).unwrap_or_default().to_vec();
+                    let mut args = arguments_behind(site, at);
                     if args.is_empty() || !calls_any {
                         args = later_arguments(one, taint);
                     }
@@ -428,6 +430,18 @@ impl Machine<'_, '_> {
             };
             self.assign(&parameter.target, value, true);
         }
+    }
+}
+
+/// What a function that is called later is given: what stands behind it, in the way of the one that calls it.
+fn arguments_behind(site: &CallSite, at: usize) -> Vec<Value> {
+    let method = site.method();
+    let skip = usize::from(AFTER_DELAY.contains(&method));
+    let behind = site.args.get(at + 1 + skip..).unwrap_or_default();
+    let list = behind.iter().find_map(Value::as_list).or_else(|| site.keyword("args")?.as_list());
+    match list {
+        Some(list) if WITH_LIST.contains(&method) => list.to_vec(),
+        _ => behind.to_vec(),
     }
 }
 

@@ -24,6 +24,13 @@ pub(super) const LATER: &[&str] = &[
     "spawn",
     "promisify",
 ];
+/// Functions of these that take the arguments as a list: `Timer(1, f, [x])`, `pool.apply(f, (x,))`.
+pub(super) const WITH_LIST: &[&str] =
+    &["Thread", "Process", "Timer", "apply", "apply_async", "start_new_thread"];
+
+/// Functions of these that take a number before the arguments: `setTimeout(f, 0, x)`.
+pub(super) const AFTER_DELAY: &[&str] = &["setTimeout", "setInterval"];
+
 /// Functions that call what they are given with each element of a list.
 pub(super) const FOR_EACH: &[&str] = &[
     "map",

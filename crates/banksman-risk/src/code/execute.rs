@@ -6,7 +6,7 @@ use std::rc::Rc;
 use banksman_core::Span;
 
 use super::machine::{Branch, ClassId, ClassState, Machine};
-use super::tree::{Class, Function, Loop, Name, Operator, Statement, Target};
+use super::tree::{Class, Function, Loop, Name, Node, Operator, Statement, Target};
 use super::value::{Closure, Taint, Value, What};
 use crate::fact::{Call, Fact, Word};
 use crate::inspection::Code;
@@ -69,6 +69,7 @@ impl Machine<'_, '_> {
                 }
             }
             Statement::ImportAll(module) => self.spread_modules.push(Rc::clone(module)),
+            Statement::Within(object, body) => self.execute_within(object, body),
             Statement::Define { name, function, decorators } => {
                 for decorator in decorators {
                     self.evaluate(decorator);
@@ -103,6 +104,21 @@ impl Machine<'_, '_> {
             }
             Statement::Shell(command, span) => self.hand(Code::Shell, command.to_string(), *span),
         }
+    }
+
+    fn execute_within(&mut self, object: &Node, body: &[Statement]) {
+        let object = self.evaluate(object);
+        let before = self.spread_modules.len();
+        for one in object.alternatives() {
+            if let Some(thing) = one.as_thing() {
+                self.spread_modules.push(Rc::clone(&thing.name));
+            }
+            for (name, value) in one.as_map().into_iter().flat_map(|entries| entries.iter()) {
+                self.bind(name, value.clone(), true);
+            }
+        }
+        self.execute_nested(body);
+        self.spread_modules.truncate(before);
     }
 
     fn execute_nested(&mut self, statements: &[Statement]) {

@@ -250,7 +250,9 @@ impl<'i, 'c> Machine<'i, 'c> {
             let full = format!("{module}.{name}");
             Value::thing(self.dialect.canonical(&full).unwrap_or(full))
         });
-        Value::any_of(candidates)
+        // In JavaScript, what an object does not have is still looked for outside.
+        let outside = self.dialect.index_is_attribute().then(|| self.dialect.global(name));
+        Value::any_of(candidates.chain(outside))
     }
 
     pub(super) fn lookup_known(&self, name: &str) -> Option<Value> {

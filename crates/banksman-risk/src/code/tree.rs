@@ -154,6 +154,8 @@ pub(crate) enum Statement {
     Import(Vec<(Name, Name)>),
     /// Everything in a module becomes a name of its own.
     ImportAll(Name),
+    /// Everything in an object is a name of its own, for these statements.
+    Within(Node, Vec<Statement>),
     Define {
         name: Name,
         function: Rc<Function>,

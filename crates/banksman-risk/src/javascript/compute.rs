@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use super::names::{module, variable};
+use super::source;
 use crate::code::decode;
 use crate::code::dialect::CallSite;
 use crate::code::machine::Machine;
@@ -24,7 +25,9 @@ pub(super) fn compute(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
     }
     let first = site.arg(0);
     Some(match &*site.name {
-        "require" | "createRequire" | "require.resolve" => first?.each(|name| match name.known_text() {
+        "createRequire" | "module.createRequire" | "module.Module.createRequire" => Value::thing("require"),
+        "require" | "require.resolve" => first?.each(|name| match name.known_text() {
+            Some(name) if source::is_source(&name) => source::run(machine, &name, site.span),
             Some(name) => Value::thing(module(&name)),
             None => Value::thing("\0"),
         }),

@@ -103,10 +103,11 @@ impl Parser<'_> {
     fn operation(&mut self, start: usize, left: Node, least: Level) -> Node {
         let mut left = left;
         let mut height = 0;
-        while let Some((level, infix)) = self.infix() {
-            if level < least {
-                break;
+        loop {
+            if self.skip_assertion() {
+                continue;
             }
+            let Some((level, infix)) = self.infix().filter(|(level, _)| *level >= least) else { break };
             self.advance();
             let at = self.token.start;
             let next = self.unary();
@@ -149,9 +150,14 @@ impl Parser<'_> {
         match (self.token.kind, self.word()) {
             (Kind::Mark, "!" | "-" | "+" | "~" | "++" | "--")
             | (Kind::Name, "typeof" | "void" | "delete") => {
+                let is_minus = self.is("-");
                 self.advance();
                 let inner = self.nested(Self::unary).unwrap_or_else(|| self.unread(start));
-                self.node(start, Expr::Opaque(vec![inner]))
+                let expr = match inner.expr {
+                    Expr::Number(number) if is_minus => Expr::Number(number.saturating_neg()),
+                    _ => Expr::Opaque(vec![inner]),
+                };
+                self.node(start, expr)
             }
             (Kind::Name, "await") if !self.next_is(&[")", ",", ";", ".", "=", "]", "=>"]) => {
                 self.advance();
@@ -202,6 +208,11 @@ impl Parser<'_> {
         let mut height = 0;
         while self.token.kind == Kind::Mark {
             let mark = self.word();
+            // TypeScript's `x!`: only the compiler is told something.
+            if mark == "!" && !self.lexer.broke {
+                self.advance();
+                continue;
+            }
             let is_call = mark == "(" || mark == "`";
             if !matches!(mark, "." | "?." | "[" | "(" | "`") || (calls == Calls::End && is_call) {
                 break;

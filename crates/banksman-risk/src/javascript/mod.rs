@@ -8,8 +8,10 @@ mod library;
 mod members;
 mod names;
 mod parser;
+mod source;
 mod special;
 mod statements;
+mod types;
 
 use crate::code::dialect::{CallSite, Dialect};
 use crate::code::effect::Entry;

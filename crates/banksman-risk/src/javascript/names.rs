@@ -75,7 +75,13 @@ pub(super) fn canonical(name: &str) -> Option<String> {
     }
     if matches!(
         &*name,
-        "process.mainModule.require" | "module.require" | "module.constructor._load" | "import"
+        "process.mainModule.require"
+            | "process.getBuiltinModule"
+            | "module.require"
+            | "module.constructor._load"
+            | "module._load"
+            | "module.Module._load"
+            | "import"
     ) {
         name = "require".to_owned();
         changed = true;

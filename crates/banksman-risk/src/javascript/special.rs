@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::source;
 use crate::code::dialect::CallSite;
 use crate::code::effect::{Arg, Effect};
 use crate::code::machine::Machine;
@@ -75,6 +76,18 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
             let code = site.args.last()?.clone();
             machine.run_code(&code, span);
             Some(Value::UNKNOWN)
+        }
+        "Worker" | "worker_threads.Worker" | "SharedWorker" => {
+            let code = site.arg(0)?.clone();
+            if site.keyword("eval").is_some_and(|value| value.truth() != Some(false)) {
+                machine.run_code(&code, span);
+            }
+            for source in code.alternatives().iter().filter_map(Value::known_text) {
+                if source::is_source(&source) {
+                    source::run(machine, &source, span);
+                }
+            }
+            None
         }
         "setTimeout" | "setInterval" | "setImmediate" => {
             let first = site.arg(0)?;

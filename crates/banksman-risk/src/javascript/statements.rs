@@ -54,8 +54,8 @@ impl Parser<'_> {
             "with" => {
                 self.advance();
                 let object = self.condition();
-                out.push(Statement::Evaluate(object));
-                self.statement(out);
+                let body = self.body();
+                out.push(Statement::Within(object, body));
             }
             "return" => {
                 self.advance();

@@ -152,6 +152,36 @@ pub(super) const DISKS: &[&str] = &[
     "vgroot",
 ];
 
+/// Folders of what forges and build servers run.
+pub(super) const PIPELINE_FOLDERS: &[&str] = &[
+    ".github",
+    ".gitea",
+    ".forgejo",
+    ".circleci",
+    ".buildkite",
+    ".woodpecker",
+    ".semaphore",
+    ".teamcity",
+    ".tekton",
+    ".azure-pipelines",
+];
+
+/// Files that forges and build servers run, by how their names begin.
+pub(super) const PIPELINE_FILES: &[&str] = &[
+    ".gitlab-ci.",
+    "jenkinsfile",
+    "azure-pipelines",
+    "bitbucket-pipelines.",
+    ".travis.y",
+    ".drone.",
+    ".woodpecker.",
+    ".cirrus.",
+    "appveyor.y",
+    ".appveyor.y",
+    "cloudbuild.",
+    "buildspec.y",
+];
+
 /// What a system runs by itself: at start, at a time, at a login.
 pub(super) const STARTED: &[&str] = &[
     "/etc/cron",

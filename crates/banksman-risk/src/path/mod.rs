@@ -3,6 +3,7 @@
 mod known;
 mod normal;
 mod places;
+mod project;
 mod secret;
 #[cfg(test)]
 mod tests;
@@ -14,6 +15,7 @@ use crate::inspection::Inspection;
 use crate::origin::Origin;
 
 pub(crate) use normal::normalise;
+pub(crate) use project::{project_folder, within_project};
 
 /// A kind of place that a path can lead to. A path can be in several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +34,10 @@ pub enum Place {
     Device,
     /// Keys, passwords, tokens: `~/.ssh/id_rsa`, `.env`, `/etc/shadow`, `~/.aws/credentials`.
     Secret,
-    /// What runs by itself later: shell rc files, cron, systemd units, `authorized_keys`, git hooks.
+    /// What runs by itself later: shell rc files, cron, systemd units, `authorized_keys`, git hooks, `~/.local/bin`.
     Persistence,
+    /// What a forge or build server runs by itself: `.github/`, `.gitlab-ci.yml`, `Jenkinsfile`.
+    Pipeline,
     /// Banksman's own files.
     Banksman,
     /// The settings of coding agents and their hooks: `.claude/`, `.codex/`, `.mcp.json`.

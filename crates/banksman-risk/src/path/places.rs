@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::known::{DISKS, SCRATCH_ENDINGS, SCRATCH_FOLDERS, STARTED, STREAMS, SYSTEM, WINDOWS};
+use super::known::{
+    DISKS, PIPELINE_FILES, PIPELINE_FOLDERS, SCRATCH_ENDINGS, SCRATCH_FOLDERS, STARTED, STREAMS, SYSTEM,
+    WINDOWS,
+};
 use super::secret::is_secret;
 use super::{Place, Places};
 use crate::fact::Word;
@@ -218,6 +221,9 @@ fn by_name(found: &mut Places, path: &str, name: &str) {
     if is_banksmans(path, name) {
         found.add(Place::Banksman);
     }
+    if is_pipeline(path) {
+        found.add(Place::Pipeline);
+    }
     let mut parts = path.split('/').peekable();
     let mut previous = "";
     while let Some(part) = parts.next() {
@@ -242,6 +248,15 @@ fn by_name(found: &mut Places, path: &str, name: &str) {
                 found.add(Place::Persistence)
             }
             "autostart" | "autostart-scripts" | "environment.d" | "fish" if previous == ".config" => {
+                found.add(Place::Persistence);
+            }
+            "git" if previous == ".config" => found.add(Place::Persistence),
+            // What is put there runs instead of the program of that name.
+            "bin" if matches!(previous, ".local" | ".cargo") => found.add(Place::Persistence),
+            ".cargo" if matches!(parts.peek(), Some(&"config" | &"config.toml")) => {
+                found.add(Place::Persistence);
+            }
+            ".vscode" if matches!(parts.peek(), Some(&"tasks.json" | &"launch.json")) => {
                 found.add(Place::Persistence);
             }
             "user" if previous == "systemd" => found.add(Place::Persistence),
@@ -318,6 +333,15 @@ fn by_name(found: &mut Places, path: &str, name: &str) {
         | "copilot-instructions.md" => found.add(Place::AgentInstructions),
         _ => {}
     }
+}
+
+/// What a forge or build server runs. A backslash may be a separator to whoever writes the file.
+fn is_pipeline(path: &str) -> bool {
+    let mut parts = path.split(['/', '\\']).rev();
+    let name = parts.next().unwrap_or_default();
+    PIPELINE_FILES.iter().any(|file| name.starts_with(file))
+        || PIPELINE_FOLDERS.contains(&name)
+        || parts.any(|part| PIPELINE_FOLDERS.contains(&part))
 }
 
 /// Banksman's own: its data folder wherever that is, its policies, its program.

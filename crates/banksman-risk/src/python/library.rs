@@ -122,8 +122,33 @@ const PROGRAMS: &[Entry] = &[
     entry(&["execfile", "runpy.run_path"], &[Path(Execute, At(0, "path"))]),
     entry(&["code.interact", "code.InteractiveConsole"], &[]),
     entry(
-        &["code.InteractiveInterpreter.runsource", "timeit.timeit", "timeit.repeat"],
-        &[Code(At(0, "stmt"))],
+        &[
+            "code.InteractiveInterpreter.runsource",
+            "code.InteractiveConsole.push",
+            "code.InteractiveConsole.runsource",
+        ],
+        &[Code(At(0, "source"))],
+    ),
+    entry(&["timeit.timeit", "timeit.repeat", "timeit.Timer"], &[Code(At(0, "stmt")), Code(At(1, "setup"))]),
+    entry(
+        &[
+            "cProfile.run",
+            "cProfile.runctx",
+            "cProfile.Profile.run",
+            "cProfile.Profile.runctx",
+            "profile.run",
+            "profile.runctx",
+            "profile.Profile.run",
+            "profile.Profile.runctx",
+            "pdb.run",
+            "pdb.runctx",
+            "pdb.runeval",
+            "pdb.Pdb.run",
+            "bdb.Bdb.run",
+            "trace.Trace.run",
+            "trace.Trace.runctx",
+        ],
+        &[Code(At(0, "statement"))],
     ),
 ];
 

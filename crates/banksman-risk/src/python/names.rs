@@ -73,6 +73,9 @@ pub(super) fn canonical(name: &str) -> Option<String> {
     if let Some((_, known)) = FUNCTIONS.iter().find(|(other, _)| *other == name) {
         return Some((*known).to_owned());
     }
+    if let Some(borrowed) = borrowed_module(name) {
+        return Some(canonical(borrowed).unwrap_or_else(|| borrowed.to_owned()));
+    }
     for (module, known) in MODULES {
         let Some(rest) = name.strip_prefix(module) else { continue };
         if rest.is_empty() && !known.is_empty() {
@@ -85,6 +88,36 @@ pub(super) fn canonical(name: &str) -> Option<String> {
     }
     None
 }
+
+/// Modules that others import, and that can be reached through them: `shutil.os.system`, `random._os.system`.
+fn borrowed_module(name: &str) -> Option<&str> {
+    const BORROWED: &[&str] = &[
+        "os",
+        "sys",
+        "subprocess",
+        "shutil",
+        "builtins",
+        "posix",
+        "nt",
+        "importlib",
+        "socket",
+        "pty",
+        "ctypes",
+    ];
+    // `_.os` is a member of something unknown.
+    let is_own = name.starts_with("_.") || OWN.iter().any(|own| name.starts_with(own));
+    let (_, mut rest) = name.split_once('.').filter(|_| !is_own)?;
+    loop {
+        let (part, after) = rest.split_once('.').map_or((rest, None), |(part, after)| (part, Some(after)));
+        if BORROWED.contains(&part.trim_start_matches('_')) {
+            return Some(rest.trim_start_matches('_'));
+        }
+        rest = after?;
+    }
+}
+
+/// What is called like such a module in another, and is something else.
+const OWN: &[&str] = &["aiofiles.os", "asyncio.subprocess", "socket.socket"];
 
 fn canonical_function(name: &str) -> Option<String> {
     FUNCTIONS.iter().find(|(other, _)| *other == name).map(|(_, known)| (*known).to_owned())
@@ -221,10 +254,16 @@ pub(super) fn element(thing: &Thing, key: Option<&Value>) -> Option<Value> {
     let found_below =
         || thing.text.as_deref().map_or_else(|| "\0".to_owned(), |folder| join_paths(folder, "\0"));
     if let Some(key) = key {
+        // `rm["-rf", "/"]` is a command that waits to be called.
+        if thing.name.starts_with("plumbum.cmd.") {
+            let words = key.as_list().map_or_else(|| vec![key.clone()], |words| words.to_vec());
+            return Some(Value::partial(Value::thing(Rc::clone(&thing.name)), words, Vec::new()));
+        }
         let key = key.known_text();
         return match &*thing.name {
             "os.environ" => Some(variable(key.as_deref())),
             "sys.modules" => Some(key.map_or(Value::UNKNOWN, |name| global(&name))),
+            "plumbum.local" => key.map(|name| Value::thing(format!("plumbum.cmd.{name}"))),
             // The namespace of a module that was handed on as itself.
             _ if !thing.made && !thing.name.contains('.') => {
                 let full = format!("{}.{}", thing.name, key?);

@@ -101,7 +101,9 @@ pub(super) fn special(machine: &mut Machine<'_, '_>, site: &CallSite) -> Option<
             machine.run_program(&Value::list(words), site.span);
             None
         }
-        name if name.starts_with("sh.") && name.matches('.').count() == 1 => {
+        name if (name.starts_with("sh.") && name.matches('.').count() == 1)
+            || (name.starts_with("plumbum.cmd.") && name.matches('.').count() == 2) =>
+        {
             let words = std::iter::once(Value::text(site.method())).chain(site.args.iter().cloned());
             machine.run_program(&Value::list(words.collect()), site.span);
             None
@@ -204,8 +206,14 @@ fn network(machine: &mut Machine<'_, '_>, site: &CallSite, name: &str) -> Option
             Some(Value::made(Rc::from(name), Some(host.to_text())))
         }
         "http.client.HTTPConnection.request" | "http.client.HTTPSConnection.request" => {
-            let method = site.arg(0).map(Value::to_text);
-            if !matches!(method.as_deref(), Some("GET" | "HEAD")) {
+            let method = site.either(0, "method").map(Value::to_text);
+            let host = site.receiver.as_ref().map(Value::to_text).unwrap_or_else(|| "\0".into());
+            let path = site.either(1, "url").map(Value::to_text).unwrap_or_default();
+            let url = Value::text(format!("http://{host}{path}"));
+            if matches!(method.as_deref(), Some("GET" | "HEAD")) {
+                machine.talk(Direction::Fetch, Some("GET"), &url, span);
+            } else {
+                machine.talk(Direction::Send, Some("POST"), &url, span);
                 machine.send(content_of(site), span);
             }
             None

@@ -71,7 +71,7 @@ impl Fields {
 
     /// A value that is not in quotes falls into several arguments at blanks.
     fn split(&mut self, text: &Text) {
-        self.glob |= text.text.contains(['*', '?']);
+        self.glob |= text.text.contains(['*', '?', '[']);
         let mut first = true;
         let separators = self.separators.clone();
         for piece in text.text.split(|letter| separators.contains(letter)) {
@@ -190,7 +190,6 @@ impl Runner<'_, '_> {
             Part::Parameter(parameter) => {
                 let value = self.parameter(parameter);
                 match &value {
-                    Variable::One(text) => fields.split(text),
                     Variable::Many(texts) => {
                         for (at, text) in texts.iter().enumerate() {
                             if at > 0 {
@@ -199,6 +198,7 @@ impl Runner<'_, '_> {
                             fields.split(text);
                         }
                     }
+                    one => fields.split(&join(one)),
                 }
             }
             other => {
@@ -216,7 +216,6 @@ impl Runner<'_, '_> {
             match part {
                 Part::Literal(text) | Part::Quoted(text, _) => fields.current.push_str(text),
                 Part::Parameter(parameter) if spreads(parameter) => match self.parameter(parameter) {
-                    Variable::One(text) => fields.quoted(&text),
                     Variable::Many(texts) => {
                         for (at, text) in texts.iter().enumerate() {
                             if at > 0 {
@@ -225,6 +224,7 @@ impl Runner<'_, '_> {
                             fields.quoted(text);
                         }
                     }
+                    one => fields.quoted(&join(&one)),
                 },
                 Part::Parameter(parameter) => {
                     let value = join(&self.parameter(parameter));
@@ -260,36 +260,62 @@ impl Runner<'_, '_> {
             }
             Part::Arithmetic(parts) => {
                 let inside = self.text_of(parts);
+                self.arithmetic(&inside.text);
                 match inside.text.trim().parse::<i64>() {
                     Ok(number) => Text::known(number.to_string()),
                     Err(_) => Text::unknown(Taint::NONE),
                 }
             }
-            Part::Array(words) => {
-                let mut whole = Text::default();
-                for field in self.fields(words) {
-                    if !whole.text.is_empty() {
-                        whole.text.push(' ');
-                    }
-                    whole.append(&field.as_text());
-                }
-                whole
-            }
+            Part::Array(words) => join(&self.array(words)),
             Part::Literal(text) | Part::Quoted(text, _) => Text::known(text.clone()),
             Part::Double(inner) => self.text_of(inner),
             Part::Parameter(parameter) => join(&self.parameter(parameter)),
         }
     }
 
+    /// `(a b c)` or `([key]=a [other]=b)`.
+    pub(super) fn array(&mut self, words: &[Word]) -> Variable {
+        let is_keyed = |word: &Word| match word.parts.first() {
+            Some(Part::Literal(text)) => text.starts_with('['),
+            _ => false,
+        };
+        if !words.iter().any(is_keyed) {
+            return Variable::Many(self.fields(words).iter().map(Field::as_text).collect());
+        }
+        let mut pairs = Vec::with_capacity(words.len());
+        for word in words {
+            let text = self.text_of(&word.parts);
+            match text.text.strip_prefix('[').and_then(|rest| rest.split_once("]=")) {
+                Some((key, value)) => {
+                    self.arithmetic(key);
+                    pairs.push((key.to_owned(), Text { text: value.to_owned(), taint: text.taint }));
+                }
+                // It follows on the one before, whatever that was.
+                None => pairs.push((HOLE.to_string(), text)),
+            }
+        }
+        if pairs.iter().all(|(key, _)| key.parse::<u64>().is_ok()) {
+            pairs.sort_by_key(|(key, _)| key.parse::<u64>().unwrap_or_default());
+        }
+        Variable::Keyed(pairs)
+    }
+
     /// The value of a parameter, as far as it is known.
     pub(super) fn parameter(&mut self, parameter: &Parameter) -> Variable {
-        if let Some(index) = &parameter.index {
-            // What is in the brackets is expanded, and so runs.
-            self.text_of(index);
+        // What is in the brackets is expanded, and so runs.
+        let at = parameter.index.as_ref().map(|index| self.text_of(index));
+        if let Some(at) = &at {
+            self.arithmetic(&at.text);
         }
         let argument = self.text_of(&parameter.argument);
         let value = self.scope_value(parameter);
-        parameter::apply(parameter, value, argument, &mut |name, value| {
+        if parameter.operator == "@" && argument.text == "P" {
+            // Expanded as a prompt is: what is to be run in it runs.
+            if let Some(value) = &value {
+                self.expand_again(&join(value).text);
+            }
+        }
+        parameter::apply(parameter, value, at, argument, &mut |name, value| {
             self.scope.set(name, Variable::One(value), false);
         })
     }
@@ -311,6 +337,11 @@ impl Runner<'_, '_> {
                 Err(_) => self.scope.variable(name).cloned(),
             },
         };
+        if parameter.indirect
+            && let Some(target) = self.scope.reference(name)
+        {
+            return Some(Variable::One(Text::known(target)));
+        }
         let value = known(name);
         if !parameter.indirect {
             return value;
@@ -321,8 +352,43 @@ impl Runner<'_, '_> {
         }
     }
 
+    /// A text that the shell expands although it was quoted: what is to be run in it runs.
+    pub(super) fn expand_again(&mut self, text: &str) {
+        if text.contains("$(") || text.contains('`') || text.contains("${") {
+            let code = Text::known(format!(": \"{}\"", text.replace('"', "\\\"")));
+            let origin = self.origin;
+            self.evaluate(&code, origin, &Text::default());
+        }
+    }
+
+    /// A text that the shell computes with: a name in it stands for a text that is computed in turn, and what is in
+    /// the brackets of an array is expanded.
+    pub(super) fn arithmetic(&mut self, text: &str) {
+        let mut left = vec![text.to_owned()];
+        let mut seen: Vec<String> = Vec::new();
+        while let Some(text) = left.pop() {
+            if !self.spend(1 + text.len() / EXPANDED_PER_STEP) {
+                return;
+            }
+            if text.contains('[') {
+                self.expand_again(&text);
+            }
+            for name in text.split(|letter: char| !(letter == '_' || letter.is_ascii_alphanumeric())) {
+                if seen.iter().any(|known| known == name) {
+                    continue;
+                }
+                if let Some(Variable::One(value)) = self.scope.variable(name)
+                    && value.text.bytes().any(|b| b.is_ascii_alphabetic())
+                {
+                    seen.push(name.to_owned());
+                    left.push(value.text.clone());
+                }
+            }
+        }
+    }
+
     /// The letters at which unquoted values fall apart.
-    fn separators(&self) -> Rc<str> {
+    pub(super) fn separators(&self) -> Rc<str> {
         match self.scope.variable("IFS") {
             Some(Variable::One(text)) if text.is_known() => text.text.as_str().into(),
             _ => " \t\n".into(),
@@ -341,17 +407,17 @@ fn spreads(parameter: &Parameter) -> bool {
 
 /// Several values as one text.
 pub(super) fn join(value: &Variable) -> Text {
-    match value {
-        Variable::One(text) => text.clone(),
-        Variable::Many(texts) => {
-            let mut whole = Text::default();
-            for (at, text) in texts.iter().enumerate() {
-                if at > 0 {
-                    whole.text.push(' ');
-                }
-                whole.append(text);
-            }
-            whole
+    let texts: Vec<&Text> = match value {
+        Variable::One(text) => vec![text],
+        Variable::Many(texts) => texts.iter().collect(),
+        Variable::Keyed(pairs) => pairs.iter().map(|(_, text)| text).collect(),
+    };
+    let mut whole = Text::default();
+    for (at, text) in texts.into_iter().enumerate() {
+        if at > 0 {
+            whole.text.push(' ');
         }
+        whole.append(text);
     }
+    whole
 }

@@ -8,6 +8,7 @@ mod brace;
 mod builtin;
 mod code;
 mod decode;
+mod environment;
 mod expand;
 mod network;
 mod parameter;

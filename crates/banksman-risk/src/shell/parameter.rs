@@ -29,10 +29,12 @@ fn usual(name: &str) -> Option<&'static str> {
     USUAL.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
 }
 
-/// The value of a parameter after its operator. `assign` sets a variable, for `:=`.
+/// The value of a parameter after its operator. `at` is what stands in its brackets; `assign` sets a variable, for
+/// `:=`.
 pub(super) fn apply(
     parameter: &Parameter,
     value: Option<Variable>,
+    at: Option<Text>,
     argument: Text,
     assign: &mut dyn FnMut(&str, Text),
 ) -> Variable {
@@ -44,17 +46,19 @@ pub(super) fn apply(
             _ => Variable::One(Text::unknown(Taint::NONE)),
         },
     };
-    let value = index(parameter, value);
+    let value = index(parameter, value, at);
     if parameter.length {
         return Variable::One(match &value {
             Variable::One(text) if text.is_known() => Text::known(text.text.chars().count().to_string()),
             Variable::Many(texts) => Text::known(texts.len().to_string()),
+            Variable::Keyed(pairs) => Text::known(pairs.len().to_string()),
             Variable::One(_) => Text::unknown(Taint::NONE),
         });
     }
     let empty = matches!(&value, Variable::One(text) if text.is_empty());
     match parameter.operator.as_str() {
-        "" | "?" | ":?" | "@" => value,
+        "" | "?" | ":?" => value,
+        ":" if is_list(parameter) => sliced(parameter, value, &argument),
         // The default is what runs unless someone set the variable: that is what is written, so that is read.
         "-" | ":-" if !set_here && usual(&parameter.name).is_none() => Variable::One(argument),
         ":-" if empty => Variable::One(argument),
@@ -74,24 +78,52 @@ pub(super) fn apply(
     }
 }
 
-/// The one element that `[...]` picks, if it is known which.
-fn index(parameter: &Parameter, value: Variable) -> Variable {
-    let Variable::Many(values) = value else { return value };
-    match parameter.index.as_deref() {
-        // Without an index an array is its first element, except the positional parameters.
-        None if parameter.name == "@" || parameter.name == "*" => Variable::Many(values),
-        None => Variable::One(values.into_iter().next().unwrap_or_default()),
-        Some([Part::Quoted(text, _)]) => match text.parse::<usize>() {
-            Ok(at) => Variable::One(values.into_iter().nth(at).unwrap_or_default()),
-            Err(_) if text == "@" || text == "*" => Variable::Many(values),
-            Err(_) => unknown(&values),
-        },
-        Some(_) => unknown(&values),
+/// Whether all of a list is meant: `$@`, `${a[@]}`.
+fn is_list(parameter: &Parameter) -> bool {
+    match &parameter.index {
+        None => matches!(parameter.name.as_str(), "@" | "*"),
+        Some(index) => matches!(index.as_slice(), [Part::Quoted(text, _)] if text == "@" || text == "*"),
     }
 }
 
-fn unknown(values: &[Text]) -> Variable {
-    Variable::One(Text::unknown(values.iter().fold(Taint::NONE, |taint, value| taint | value.taint)))
+/// The one element that `[...]` picks, if it is known which.
+fn index(parameter: &Parameter, value: Variable, at: Option<Text>) -> Variable {
+    let list = match value {
+        Variable::One(_) => return value,
+        // Without an index an array is its first element.
+        Variable::Many(values) if is_list(parameter) => return Variable::Many(values),
+        Variable::Keyed(pairs) if is_list(parameter) => {
+            return Variable::Many(pairs.into_iter().map(|(_, text)| text).collect());
+        }
+        list => list,
+    };
+    let taint = list.taint();
+    let key = at.map_or_else(|| "0".to_owned(), |at| at.text.trim().to_owned());
+    Variable::One(match list {
+        Variable::Many(values) => match key.parse::<usize>() {
+            Ok(at) => values.into_iter().nth(at).unwrap_or_default(),
+            Err(_) => Text::unknown(taint),
+        },
+        Variable::Keyed(pairs) => {
+            let found = pairs.into_iter().rev().find(|(known, _)| *known == key);
+            found.map_or_else(|| Text::unknown(taint), |(_, text)| text)
+        }
+        Variable::One(text) => text,
+    })
+}
+
+/// `${a[@]:offset:length}`, `${@:offset}`: some of the elements.
+fn sliced(parameter: &Parameter, value: Variable, argument: &Text) -> Variable {
+    let unknown = Variable::One(Text::unknown(value.taint() | argument.taint));
+    let Variable::Many(mut values) = value else { return unknown };
+    if parameter.index.is_none() {
+        // What is at 0 is the name of the script.
+        values.insert(0, Text::unknown(Taint::NONE));
+    }
+    match bounds(&argument.text, values.len()) {
+        Some((start, length)) => Variable::Many(values.into_iter().skip(start).take(length).collect()),
+        None => unknown,
+    }
 }
 
 fn map(value: Variable, edit: &dyn Fn(&str) -> Option<String>) -> Variable {
@@ -102,6 +134,9 @@ fn map(value: Variable, edit: &dyn Fn(&str) -> Option<String>) -> Variable {
     match value {
         Variable::One(text) => Variable::One(one(text)),
         Variable::Many(texts) => Variable::Many(texts.into_iter().map(one).collect()),
+        Variable::Keyed(pairs) => {
+            Variable::Keyed(pairs.into_iter().map(|(key, text)| (key, one(text))).collect())
+        }
     }
 }
 
@@ -112,6 +147,13 @@ fn edit(operator: &str, text: &str, argument: &Text) -> Option<String> {
     }
     let argument = argument.text.as_str();
     match operator {
+        "@" => match argument {
+            "U" => Some(text.to_uppercase()),
+            "L" => Some(text.to_lowercase()),
+            // As it is, in quotes if need be: then it is the same word again.
+            "Q" => Some(super::program::quote(text)),
+            _ => None,
+        },
         ":" => slice(text, argument),
         "^^" => Some(text.to_uppercase()),
         ",," => Some(text.to_lowercase()),
@@ -166,15 +208,20 @@ fn is_literal(pattern: &str) -> bool {
 
 /// `${x:offset:length}`.
 fn slice(text: &str, argument: &str) -> Option<String> {
+    let (start, length) = bounds(argument, text.chars().count())?;
+    Some(text.chars().skip(start).take(length).collect())
+}
+
+/// Where `offset:length` starts in so many, and how many it takes.
+fn bounds(argument: &str, count: usize) -> Option<(usize, usize)> {
     let (offset, length) = match argument.split_once(':') {
-        Some((offset, length)) => (offset, Some(length.trim().parse::<usize>().ok()?)),
-        None => (argument, None),
+        Some((offset, length)) => (offset, length.trim().parse::<usize>().ok()?),
+        None => (argument, usize::MAX),
     };
     let offset = offset.trim().parse::<i64>().ok()?;
-    let count = text.chars().count();
     let start = match usize::try_from(offset) {
         Ok(start) => start,
         Err(_) => count.saturating_sub(usize::try_from(offset.unsigned_abs()).ok()?),
     };
-    Some(text.chars().skip(start).take(length.unwrap_or(usize::MAX)).collect())
+    Some((start, length))
 }

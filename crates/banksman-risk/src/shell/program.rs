@@ -186,6 +186,14 @@ impl Runner<'_, '_> {
         if program.text.contains(HOLE) {
             return self.unknown_program(invocation);
         }
+        if program.glob && is_pattern(&program.text) {
+            // Whatever fits it runs.
+            let text = program.text.replace(['*', '?', '[', ']'], "\0");
+            let fields =
+                std::iter::once(program.with_text(text)).chain(invocation.arguments().iter().cloned());
+            let pattern = invocation.instead(fields.collect());
+            return self.unknown_program(pattern);
+        }
         if program.taint.has(Taint::INPUT) {
             self.inspection.signal("pipe_run", program.span());
         }
@@ -200,7 +208,7 @@ impl Runner<'_, '_> {
         if let Some(output) = self.written_before(&invocation) {
             return output;
         }
-        self.environment(&mut invocation);
+        self.environment(&name, &mut invocation);
         if let Some(output) = builtin::run(self, &name, &invocation) {
             return output;
         }
@@ -215,9 +223,14 @@ impl Runner<'_, '_> {
         if let Some(output) = network::run(self, &name, &invocation, &read) {
             return output;
         }
-        if self.inspection.catalogue().program(&name).is_none() && !TAKES_WORDS.contains(&name.as_str()) {
+        // What is done with its operands is not known: they may be a command.
+        let spec = self.inspection.catalogue().program(&name);
+        let understood = spec.is_some_and(|spec| spec.operands.is_some() || spec.subcommands > 0);
+        if !understood && !TAKES_WORDS.contains(&name.as_str()) {
             self.suspect_wrapper(&invocation);
-            self.suspect_files(&invocation);
+            if spec.is_none() {
+                self.suspect_files(&invocation);
+            }
         }
         stream::output(self, &name, &invocation, read)
     }
@@ -244,6 +257,7 @@ impl Runner<'_, '_> {
             }
             return self.program(known);
         }
+        self.suspect_deletion(&invocation);
         self.suspect_wrapper(&invocation);
         for argument in invocation.arguments() {
             if looks_like_path(&argument.text) {
@@ -251,6 +265,23 @@ impl Runner<'_, '_> {
             }
         }
         Text::unknown(Taint::OUTPUT | invocation.stdin.taint)
+    }
+
+    /// A program that is not known, given what would be grave for `rm`, may well be `rm`.
+    fn suspect_deletion(&mut self, invocation: &Invocation) {
+        let is_recursive = |text: &str| match text.strip_prefix("--") {
+            Some(long) => long.starts_with("rec"),
+            None => text.starts_with('-') && text.contains(['r', 'R']),
+        };
+        if !invocation.arguments().iter().any(|field| is_recursive(&field.text)) {
+            return;
+        }
+        let Some(program) = invocation.fields.first() else { return };
+        let fields = std::iter::once(program.with_text("rm")).chain(invocation.arguments().iter().cloned());
+        let deletion = invocation.instead(fields.collect());
+        if let Some(command) = as_fact(&deletion.fields, &deletion) {
+            self.inspection.suspect(&Fact::Command(command), invocation.span);
+        }
     }
 
     /// A file that this script wrote, run as a program.
@@ -262,54 +293,6 @@ impl Runner<'_, '_> {
         let content = self.scope.file(&program.text)?.clone();
         let positional = invocation.arguments().iter().map(Field::as_text).collect();
         Some(self.shell(&content, program.origin, positional, &invocation.stdin, How::File))
-    }
-
-    /// Variables that are set for a program, and those that make other programs run.
-    fn environment(&mut self, invocation: &mut Invocation) {
-        if invocation.env.is_empty() {
-            return;
-        }
-        let env = invocation.env.clone();
-        for (name, value) in env {
-            let runs = matches!(
-                name.as_str(),
-                "PAGER"
-                    | "GIT_PAGER"
-                    | "MANPAGER"
-                    | "EDITOR"
-                    | "VISUAL"
-                    | "GIT_EDITOR"
-                    | "GIT_SEQUENCE_EDITOR"
-                    | "GIT_SSH_COMMAND"
-                    | "GIT_SSH"
-                    | "GIT_PROXY_COMMAND"
-                    | "GIT_EXTERNAL_DIFF"
-                    | "GIT_ASKPASS"
-                    | "SSH_ASKPASS"
-                    | "BROWSER"
-                    | "PROMPT_COMMAND"
-                    | "LESSOPEN"
-                    | "LESSCLOSE"
-                    | "FZF_DEFAULT_COMMAND"
-                    | "BASH_ENV"
-                    | "ENV"
-                    | "RSYNC_RSH"
-                    | "PYTHONSTARTUP"
-            );
-            if runs && value.is_known() && !value.text.is_empty() {
-                let text = value.text.trim_start_matches('|').to_owned();
-                let origin = crate::origin::Origin::of_span(invocation.span);
-                self.suspect_text(&text, origin);
-            }
-            if name == "TAR_OPTIONS" {
-                let extra = value.text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-                if let Some(first) = invocation.fields.first().cloned() {
-                    for option in extra {
-                        invocation.fields.push(first.with_text(option));
-                    }
-                }
-            }
-        }
     }
 
     /// States that a program runs.
@@ -390,6 +373,11 @@ fn as_fact<'f>(fields: &'f [Field], invocation: &'f Invocation) -> Option<Comman
         base: None,
         span: invocation.span,
     })
+}
+
+/// Whether file names can fit a text: `r?`, `[r]m`, but not the program that is called `[`.
+fn is_pattern(text: &str) -> bool {
+    text.contains(['*', '?']) || text.split_once('[').is_some_and(|(_, rest)| rest.contains(']'))
 }
 
 /// A text in quotes, so that the shell reads it as one word.

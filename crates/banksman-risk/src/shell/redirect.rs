@@ -35,9 +35,7 @@ impl Runner<'_, '_> {
                 RedirectionKind::Input(word) => {
                     let file = self.value(word);
                     let content = self.read_file(&file, span);
-                    if descriptor.unwrap_or(0) == 0 {
-                        redirected.stdin = Some(content);
-                    }
+                    self.open(descriptor, content, &mut redirected);
                 }
                 RedirectionKind::Truncate(word) | RedirectionKind::Append(word) => {
                     let append = matches!(redirection.kind, RedirectionKind::Append(_));
@@ -53,22 +51,35 @@ impl Runner<'_, '_> {
                     redirected.targets.push(Target { file, append: true, stdout: false });
                 }
                 RedirectionKind::Duplicate(word) => {
-                    self.value(word);
+                    let number = self.value(word);
+                    let known =
+                        self.scope.file(&format!("/dev/fd/{}", number.text.trim_end_matches('-'))).cloned();
+                    if let Some(content) = known {
+                        self.open(descriptor, content, &mut redirected);
+                    }
                 }
                 RedirectionKind::Document(body) => {
                     if let Some(word) = body.get() {
-                        let text = self.value(word);
-                        redirected.stdin = Some(text.as_text());
+                        let text = self.value(word).as_text();
+                        self.open(descriptor, text, &mut redirected);
                     }
                 }
                 RedirectionKind::Text(word) => {
                     let mut text = self.value(word).as_text();
                     text.text.push('\n');
-                    redirected.stdin = Some(text);
+                    self.open(descriptor, text, &mut redirected);
                 }
             }
         }
         redirected
+    }
+
+    /// What is read from a descriptor from now on; others than the standard input are files by another name.
+    fn open(&mut self, descriptor: Option<u32>, content: Text, redirected: &mut Redirected) {
+        match descriptor {
+            None | Some(0) => redirected.stdin = Some(content),
+            Some(number) => self.scope.write_file(&format!("/dev/fd/{number}"), content, false),
+        }
     }
 
     fn write_target(&mut self, file: &Field, append: bool, span: Span) {

@@ -93,6 +93,10 @@ impl<'i, 'c> Runner<'i, 'c> {
             let span = self.origin.span(at.min(text.len())..text.len());
             self.inspection.signal("shell_syntax", span);
         }
+        if is_powershell(&script) {
+            let origin = self.origin;
+            super::code::read_powershell(self, text, origin);
+        }
         let outer = std::mem::replace(&mut self.broken, script.broken.is_some());
         let output = self.script(&script, stdin);
         self.broken = outer;
@@ -204,7 +208,8 @@ impl<'i, 'c> Runner<'i, 'c> {
             }
             CommandKind::For { name, values, body } => self.for_loop(name, values.as_deref(), body, input),
             CommandKind::Count { header, body } => {
-                self.text_of(&header.parts);
+                let header = self.text_of(&header.parts);
+                self.arithmetic(&header.text);
                 self.perhaps(|runner| runner.script(body, input))
             }
             CommandKind::Case { subject, arms } => {
@@ -227,7 +232,8 @@ impl<'i, 'c> Runner<'i, 'c> {
             }
             CommandKind::Test(words) => {
                 for word in words {
-                    self.text_of(&word.parts);
+                    let text = self.text_of(&word.parts);
+                    self.arithmetic(&text.text);
                 }
                 Text::default()
             }
@@ -262,7 +268,11 @@ impl<'i, 'c> Runner<'i, 'c> {
         }
         let mut output = Text::default();
         for value in values {
-            self.scope.set(name, Variable::One(value), true);
+            if self.scope.reference(name).is_some() {
+                self.scope.refer(name, &value);
+            } else {
+                self.scope.set(name, Variable::One(value), true);
+            }
             let printed = self.perhaps(|runner| runner.script(body, input));
             output.append(&printed);
         }
@@ -277,11 +287,16 @@ impl<'i, 'c> Runner<'i, 'c> {
         input: &Text,
         targets: &[Target],
     ) -> Text {
-        let fields = self.fields(words);
+        let (words, arrays) = self.declared_arrays(words);
+        let mut fields = Vec::with_capacity(words.len());
+        for words in words {
+            fields.extend(self.fields(words));
+        }
         let mut env = self.scope.exported.clone();
         for assignment in assignments {
             let value = self.assigned(assignment);
             if fields.is_empty() {
+                self.prompt(&assignment.name, &value);
                 self.scope.set(&assignment.name, value, !self.uncertain);
             } else {
                 env.push((assignment.name.clone(), super::expand::join(&value)));
@@ -293,13 +308,42 @@ impl<'i, 'c> Runner<'i, 'c> {
         }
         let span = self.origin.span(command.range.clone());
         self.connects(&fields, targets, span);
-        self.invoke(Invocation { fields, env, stdin: input.clone(), span })
+        let output = self.invoke(Invocation { fields, env, stdin: input.clone(), span });
+        for (name, value) in arrays {
+            self.scope.set(name, value, !self.uncertain);
+        }
+        output
+    }
+
+    /// `declare -A m=(...)`: the arrays that are declared, and the other words around them.
+    fn declared_arrays<'w>(
+        &mut self,
+        words: &'w [syntax::Word],
+    ) -> (Vec<&'w [syntax::Word]>, Vec<(&'w str, Variable)>) {
+        let declares = words.first().and_then(syntax::Word::plain).is_some_and(super::builtin::declares);
+        let mut arrays = Vec::new();
+        let mut others = Vec::new();
+        let mut from = 0;
+        for (at, word) in words.iter().enumerate().filter(|_| declares) {
+            let [Part::Literal(name), Part::Array(elements)] = word.parts.as_slice() else { continue };
+            let value = self.array(elements);
+            // What is added to is not known here.
+            let value = match name.strip_suffix("+=") {
+                Some(_) => Variable::One(Text::unknown(value.taint())),
+                None => value,
+            };
+            arrays.push((name.trim_end_matches(['=', '+']), value));
+            others.extend(words.get(from..at));
+            from = at + 1;
+        }
+        others.extend(words.get(from..));
+        (others, arrays)
     }
 
     /// The value that an assignment gives.
     fn assigned(&mut self, assignment: &Assignment) -> Variable {
         let value = match assignment.value.parts.as_slice() {
-            [Part::Array(words)] => Variable::Many(self.fields(words).iter().map(Field::as_text).collect()),
+            [Part::Array(words)] => self.array(words),
             _ => {
                 let field = self.value(&assignment.value);
                 Variable::One(field.as_text())
@@ -324,4 +368,14 @@ impl<'i, 'c> Runner<'i, 'c> {
             (Some(before), value) => Variable::One(Text::unknown(before.taint() | value.taint())),
         }
     }
+}
+
+/// Whether a program of a text is one that only PowerShell has: then it is read as that as well.
+fn is_powershell(script: &Script) -> bool {
+    script.items.iter().flat_map(|item| &item.commands).any(|command| match &command.kind {
+        CommandKind::Simple { words, .. } => {
+            words.first().and_then(syntax::Word::plain).is_some_and(super::code::is_cmdlet)
+        }
+        _ => false,
+    })
 }

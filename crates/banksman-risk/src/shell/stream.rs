@@ -226,6 +226,7 @@ fn printf(runner: &mut Runner<'_, '_>, arguments: &[Field]) -> Text {
     if let Some(variable) = option_value(arguments, &["-v"]) {
         let rest = arguments.get(2..).unwrap_or_default();
         let value = printf(runner, rest);
+        runner.arithmetic(&variable.text);
         runner.scope.set(&variable.text, super::scope::Variable::One(value), true);
         return Text::default();
     }

@@ -6,10 +6,12 @@
 //! for anything that changes something.
 
 mod client;
+mod functions;
 mod lexer;
 mod query;
 mod scan;
 mod truth;
+mod unicode;
 mod verb;
 mod words;
 
@@ -17,9 +19,10 @@ use std::borrow::Cow;
 
 use banksman_core::Span;
 
-use crate::fact::{Fact, Statement, Word};
+use crate::fact::{Access, Fact, Statement, Word};
 use crate::inspection::{Code, Inspection, steps};
 use crate::origin::Origin;
+use crate::{address, path};
 
 use lexer::{Kind, Lexed, Reading, Token};
 
@@ -34,6 +37,10 @@ pub(crate) fn inspect(inspection: &mut Inspection<'_>, text: &str, origin: Origi
     // For a client, some lines are its own; for a server they may be the inside of a string.
     if let Cow::Owned(server_text) = client::take_commands(inspection, text, origin) {
         understood |= read_statements(inspection, &Lexed::of(&server_text, Reading::Standard), origin);
+    }
+    if let Cow::Owned(spelled) = unicode::spelled_out(text) {
+        let derived = origin.derived(0..text.len());
+        understood |= read_statements(inspection, &Lexed::of(&spelled, Reading::Standard), derived);
     }
     let whole = origin.span(0..text.len());
     if !understood {
@@ -131,8 +138,16 @@ impl<'t> Reader<'_, '_, 't> {
         for table in found.relations.iter().filter(|table| table.len() > 1 || self.lexed.is_known(tokens)) {
             self.inspection.touch("table", table);
         }
+        for table in &found.relations {
+            // DuckDB reads what is named like a file or an address.
+            let source = table.trim_matches(['"', '\'', '`']);
+            if is_remote(source) {
+                self.read_from(source);
+            }
+        }
         for function in &found.functions {
             self.call(function, tokens);
+            self.note_unknown(function);
         }
         true
     }
@@ -164,7 +179,7 @@ impl<'t> Reader<'_, '_, 't> {
 
     /// A function is called.
     fn call(&mut self, name: &str, tokens: &[Token]) {
-        let name = name.replace(['"', '`', '[', ']'], "");
+        let name = unquoted(name).to_ascii_lowercase();
         let last = name.rsplit('.').next().unwrap_or_default();
         let passes_query = matches!(
             last,
@@ -181,8 +196,49 @@ impl<'t> Reader<'_, '_, 't> {
             return;
         }
         self.state(Cow::Owned(format!("function {last}")), Vec::new(), Vec::new());
+        if last.len() < name.len() {
+            self.state(Cow::Owned(format!("function {name}")), Vec::new(), Vec::new());
+        }
         if passes_query {
             self.read_strings(Code::Sql, tokens);
+        }
+        if functions::reads_from_elsewhere(last) {
+            for token in tokens.iter().filter(|token| token.kind == Kind::Text) {
+                let (source, _) = self.lexed.content(token);
+                self.read_from(&source);
+            }
+        }
+    }
+
+    /// A function that neither came with the database nor is judged by name: it may do anything.
+    fn note_unknown(&mut self, name: &str) {
+        let written = unquoted(name);
+        let name = written.to_ascii_lowercase();
+        let last = name.rsplit('.').next().unwrap_or_default();
+        let is_judged = |name: &str| self.inspection.catalogue().names_statement(&format!("function {name}"));
+        let is_known = functions::is_harmless(&name) || functions::reads_from_elsewhere(&name);
+        if is_known || is_judged(&name) || is_judged(last) {
+            return;
+        }
+        let traits = if functions::says_change(written.rsplit('.').next().unwrap_or_default()) {
+            vec!["changing"]
+        } else {
+            Vec::new()
+        };
+        self.state(Cow::Borrowed("unknown function"), traits, vec![name]);
+    }
+
+    /// Data comes from an address or a file.
+    fn read_from(&mut self, source: &str) {
+        if !self.inspection.spend(16, self.span) {
+            return;
+        }
+        let word = Word::known(source.to_owned(), self.span);
+        if is_remote(source) {
+            self.state(Cow::Borrowed("fetch address"), Vec::new(), Vec::new());
+            address::state(self.inspection, None, false, word);
+        } else if source.contains(['/', '.', '\\']) {
+            path::state(self.inspection, Access::Read, word);
         }
     }
 
@@ -209,4 +265,18 @@ impl<'t> Reader<'_, '_, 't> {
         self.inspection
             .state(&Fact::Statement(Statement { verb, traits, objects, span: self.span }), self.span);
     }
+}
+
+/// Whether data that is named so comes from elsewhere: `https://…`, `s3://…`.
+fn is_remote(source: &str) -> bool {
+    source.split_once("://").is_some_and(|(scheme, _)| {
+        !scheme.is_empty()
+            && scheme.bytes().all(|b| b.is_ascii_alphanumeric())
+            && !scheme.eq_ignore_ascii_case("file")
+    })
+}
+
+/// A name without its quotes.
+fn unquoted(name: &str) -> String {
+    name.replace(['"', '`', '[', ']'], "")
 }

@@ -32,7 +32,7 @@ const TOKENS_IN_ANY_DIALECT: usize = 1_000;
 pub(super) struct Found {
     /// Statements: verb, traits, objects.
     pub(super) statements: Vec<(&'static str, Vec<&'static str>, Vec<String>)>,
-    /// Functions that are called, in lower case.
+    /// Functions that are called.
     pub(super) functions: Vec<String>,
     /// Tables that are named.
     pub(super) relations: Vec<String>,
@@ -176,7 +176,7 @@ impl Visitor for Found {
     fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
         match factor {
             TableFactor::Table { name, args: Some(_), .. } | TableFactor::Function { name, .. } => {
-                self.functions.push(name_of(name).to_ascii_lowercase());
+                self.functions.push(name_of(name));
             }
             _ => {}
         }
@@ -185,7 +185,7 @@ impl Visitor for Found {
 
     fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
         if let Expr::Function(function) = expr {
-            self.functions.push(name_of(&function.name).to_ascii_lowercase());
+            self.functions.push(name_of(&function.name));
         }
         ControlFlow::Continue(())
     }

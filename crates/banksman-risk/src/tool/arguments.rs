@@ -2,14 +2,12 @@
 
 use banksman_core::json::Json;
 
-use super::{patch, state_path, step_into, texts, words};
+use super::texts::{Manner, Reader, begins_as_sql, object_in};
+use super::{DEPTH, NOWHERE, patch, state_path, step_into, words};
 use crate::fact::{Access, Word};
-use crate::inspection::{Code, Inspection};
+use crate::inspection::Code;
 use crate::origin::Origin;
 use crate::{address, path};
-
-/// How deep objects in objects are looked into.
-const DEPTH: usize = 8;
 
 /// What a tool's name says about what it does with its arguments.
 struct Tool {
@@ -67,6 +65,42 @@ impl Tool {
         })
     }
 
+    /// The language of what it runs, if its name says so: then there is code among its arguments, whatever they are called.
+    fn runs(&self) -> Option<Code> {
+        let starts = self.has(&["run", "execute", "start", "spawn", "launch"]);
+        if self.has(&["sql", "psql"]) {
+            Some(Code::Sql)
+        } else if self.has(&["python", "ipython"]) {
+            Some(Code::Python)
+        } else if self.has(&["javascript", "js"]) {
+            Some(Code::Javascript)
+        } else if self.has(&[
+            "bash",
+            "sh",
+            "zsh",
+            "ksh",
+            "shell",
+            "terminal",
+            "cmd",
+            "exec",
+            "powershell",
+            "pwsh",
+        ]) || (starts && self.has(&["command", "commands", "process", "program"]))
+        {
+            Some(Code::Shell)
+        } else {
+            None
+        }
+    }
+
+    /// Whether it looks at what runs, or ends it, and starts nothing.
+    fn looks_on(&self) -> bool {
+        self.has(&[
+            "get", "list", "read", "show", "view", "output", "status", "history", "last", "wait", "kill",
+            "stop", "close", "resize",
+        ])
+    }
+
     fn speaks_sql(&self) -> bool {
         self.has(&[
             "sql",
@@ -94,35 +128,36 @@ impl Tool {
 }
 
 /// States what the arguments of a tool would do.
-pub(super) fn inspect(inspection: &mut Inspection<'_>, name: &str, args: &Json) {
-    let tool = Tool::named(name);
-    walk(inspection, &tool, args, "", DEPTH);
-    inspection.enter_argument(None);
+pub(super) fn inspect(reader: &mut Reader<'_, '_>, name: &str, args: &Json) {
+    let mut walk = Walk { reader, tool: Tool::named(name), found_code: false };
+    walk.through(args, "", DEPTH);
+    walk.read_rest(args);
+    reader.inspection.enter_argument(None);
 }
 
 /// States what an action of kind `file` would do. `false`: it names no file.
-pub(super) fn inspect_file(inspection: &mut Inspection<'_>, name: &str, args: &Json) -> bool {
+pub(super) fn inspect_file(reader: &mut Reader<'_, '_>, name: &str, args: &Json) -> bool {
     let operation = ["operation", "action", "op", "access", "method", "mode", "command"];
     // Some agents hand patches to what is called a command; that is no operation.
     let said = operation.iter().find_map(|name| args.get(name)?.as_str()).filter(|said| !is_patch(said));
-    let tool = Tool::named(said.unwrap_or(name));
+    let mut walk = Walk { reader, tool: Tool::named(said.unwrap_or(name)), found_code: false };
     let Some(members) = args.as_object() else { return false };
     let mut found = false;
     for (key, value) in members.iter() {
         let role = match key {
             "content" | "contents" | "text" | "data" => continue,
-            _ => Role::of(key, &tool, value, args),
+            _ => Role::of(key, &walk.tool, value, args),
         };
         match role {
             Some(Role::Path | Role::Source | Role::Destination) => found = true,
             Some(Role::Patch) => {
                 patch::files(value.as_str().unwrap_or_default(), |_, _| found = true);
             }
-            Some(Role::Code(_) | Role::Url) | None => {}
+            Some(Role::Code(_) | Role::Url | Role::Arguments) | None => {}
         }
-        visit(inspection, &tool, args, role, &step_into("", key), value, DEPTH);
+        walk.visit(args, role, &step_into("", key), value, DEPTH);
     }
-    inspection.enter_argument(None);
+    reader.inspection.enter_argument(None);
     found
 }
 
@@ -140,6 +175,8 @@ enum Role {
     Destination,
     Url,
     Patch,
+    /// All arguments once more, which some clients write as a text that is JSON itself.
+    Arguments,
 }
 
 impl Role {
@@ -166,6 +203,8 @@ impl Role {
         Some(match joined.as_str() {
             "command" | "cmd" | "shell" | "bash" | "shell_command" | "command_line" | "cmdline"
             | "commands" | "argv" => Self::Code(Code::Shell),
+            // What describes a function is none.
+            "function" if value.as_str().is_none() => return None,
             "script" | "code" | "source_code" | "snippet" | "program" | "expression" | "function" => {
                 let language = match (tool.language(args), joined.as_str()) {
                     (Some(language), _) => language,
@@ -178,12 +217,15 @@ impl Role {
             "javascript" | "js" | "js_code" => Self::Code(Code::Javascript),
             "sql" | "sql_query" | "sql_statement" => Self::Code(Code::Sql),
             "query" | "queries" | "statement" | "statements" | "q"
-                if tool.speaks_sql() || (begins_as_sql(value) && tool.has(&["query", "execute", "run"])) =>
+                if tool.speaks_sql()
+                    || (value.as_str().is_some_and(begins_as_sql)
+                        && tool.has(&["query", "execute", "run"])) =>
             {
                 Self::Code(Code::Sql)
             }
             "patch" | "diff" | "patch_text" => Self::Patch,
             "input" if tool.has(&["patch"]) => Self::Patch,
+            "arguments" | "args" | "parameters" | "params" | "input" | "kwargs" => Self::Arguments,
             "source" | "src" | "from" | "old_path" | "source_path" | "src_path" if files() => Self::Source,
             "destination" | "dest" | "dst" | "to" | "target" | "new_path" | "destination_path"
             | "dest_path"
@@ -202,129 +244,157 @@ impl Role {
     }
 }
 
-/// Whether a text begins like a statement.
-fn begins_as_sql(value: &Json) -> bool {
-    const VERBS: &[&str] = &[
-        "select", "insert", "update", "delete", "drop", "alter", "create", "truncate", "with", "grant",
-        "merge", "call", "exec",
-    ];
-    let first = value.as_str().and_then(|text| text.split_whitespace().next()).unwrap_or_default();
-    VERBS.iter().any(|verb| first.eq_ignore_ascii_case(verb))
+/// A walk through the arguments of a tool.
+struct Walk<'r, 'i, 'c> {
+    reader: &'r mut Reader<'i, 'c>,
+    tool: Tool,
+    /// Whether an argument was code by its name.
+    found_code: bool,
 }
 
-fn walk(inspection: &mut Inspection<'_>, tool: &Tool, value: &Json, pointer: &str, depth: usize) {
-    let Some(depth) = depth.checked_sub(1) else {
-        inspection.signal("too_deep", super::NOWHERE);
-        return;
-    };
-    match value {
-        Json::Object(members) => {
-            for (key, inner) in members.iter() {
-                let role = Role::of(key, tool, inner, value);
-                visit(inspection, tool, value, role, &step_into(pointer, key), inner, depth);
-            }
-        }
-        Json::Array(items) => {
-            for (at, inner) in items.iter().enumerate() {
-                visit(inspection, tool, value, None, &format!("{pointer}/{at}"), inner, depth);
-            }
-        }
-        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
-    }
-}
-
-fn visit(
-    inspection: &mut Inspection<'_>,
-    tool: &Tool,
-    siblings: &Json,
-    role: Option<Role>,
-    pointer: &str,
-    value: &Json,
-    depth: usize,
-) {
-    if !inspection.spend(1, super::NOWHERE) {
-        return;
-    }
-    if let Some(Role::Code(code)) = role
-        && texts::read_value(inspection, code, siblings, pointer, value)
-    {
-        return;
-    }
-    match value {
-        Json::String(text) => {
-            inspection.enter_argument(Some(pointer.to_owned()));
-            state_text(inspection, tool, siblings, role, text);
-        }
-        Json::Array(items) if role.is_some() => {
-            for (at, item) in items.iter().enumerate() {
-                if !inspection.spend(1, super::NOWHERE) {
-                    return;
-                }
-                if let Some(text) = item.as_str() {
-                    inspection.enter_argument(Some(format!("{pointer}/{at}")));
-                    state_text(inspection, tool, siblings, role, text);
-                } else {
-                    walk(inspection, tool, item, &format!("{pointer}/{at}"), depth);
+impl Walk<'_, '_, '_> {
+    fn through(&mut self, value: &Json, pointer: &str, depth: usize) {
+        let Some(depth) = depth.checked_sub(1) else {
+            self.reader.inspection.signal("too_deep", NOWHERE);
+            return;
+        };
+        match value {
+            Json::Object(members) => {
+                for (key, inner) in members.iter() {
+                    let role = Role::of(key, &self.tool, inner, value);
+                    self.visit(value, role, &step_into(pointer, key), inner, depth);
                 }
             }
-        }
-        Json::Array(_) | Json::Object(_) => walk(inspection, tool, value, pointer, depth),
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
-    }
-}
-
-fn state_text(inspection: &mut Inspection<'_>, tool: &Tool, siblings: &Json, role: Option<Role>, text: &str) {
-    let whole = Origin::whole(text).span(0..text.len());
-    match role {
-        Some(Role::Path) => {
-            let accesses = tool.accesses(siblings);
-            state_path(inspection, accesses, text);
-            if accesses == [Access::Read] && tool.has(&["upload", "send", "attach", "share", "publish"]) {
-                inspection.signal("file_sent", whole);
+            Json::Array(items) => {
+                for (at, inner) in items.iter().enumerate() {
+                    self.visit(value, None, &format!("{pointer}/{at}"), inner, depth);
+                }
             }
-        }
-        Some(Role::Source) if tool.has(&["move", "rename"]) => {
-            state_path(inspection, &[Access::Read, Access::Delete], text)
-        }
-        Some(Role::Source) => state_path(inspection, &[Access::Read], text),
-        Some(Role::Destination) => state_path(inspection, &[Access::Truncate], text),
-        Some(Role::Url) => state_url(inspection, tool, siblings, text),
-        Some(Role::Patch) => {
-            patch::files(text, |file, access| {
-                path::state(inspection, access, Word::known(file, whole));
-            });
-        }
-        Some(Role::Code(_)) => {}
-        // A URL is one whatever the argument is called.
-        None => {
-            let is_url = ["http://", "https://", "file://"].iter().any(|scheme| {
-                text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
-            });
-            if is_url && !text.contains(char::is_whitespace) {
-                address::state(inspection, None, false, Word::known(text, whole));
-            }
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => {}
         }
     }
-}
 
-fn state_url(inspection: &mut Inspection<'_>, tool: &Tool, siblings: &Json, text: &str) {
-    let by_name = || {
-        let verbs: &[(&str, &str)] = &[
-            ("post", "POST"),
-            ("put", "PUT"),
-            ("patch", "PATCH"),
-            ("delete", "DELETE"),
-            ("upload", "POST"),
-            ("submit", "POST"),
-        ];
-        verbs.iter().find(|(word, _)| tool.has(&[word])).map(|(_, method)| *method)
-    };
-    let method = siblings.get("method").and_then(Json::as_str).or_else(by_name);
-    let body = ["body", "data", "json", "payload", "form"]
-        .iter()
-        .any(|name| siblings.get(name).is_some_and(|value| !matches!(value, Json::Null)));
-    let whole = Origin::whole(text).span(0..text.len());
-    // Nobody sends a body by GET: the method was left to the tool.
-    let method = method.or(if body { Some("POST") } else { None });
-    address::state(inspection, method, body, Word::known(text, whole));
+    fn visit(&mut self, siblings: &Json, role: Option<Role>, pointer: &str, value: &Json, depth: usize) {
+        if !self.reader.inspection.spend(1, NOWHERE) {
+            return;
+        }
+        if let Some(Role::Code(code)) = role {
+            self.code(code, siblings, pointer, value, depth);
+        }
+        match value {
+            Json::String(text) => {
+                self.reader.inspection.enter_argument(Some(pointer.to_owned()));
+                self.state_text(siblings, role, text);
+                // Whoever runs code may be given it in any wrapping.
+                if (role == Some(Role::Arguments) || self.tool.runs().is_some())
+                    && let Some(inner) = object_in(self.reader.inspection, text)
+                {
+                    self.through(&inner, pointer, depth);
+                }
+            }
+            Json::Array(items) if role.is_some() => {
+                for (at, item) in items.iter().enumerate() {
+                    if !self.reader.inspection.spend(1, NOWHERE) {
+                        return;
+                    }
+                    if let Some(text) = item.as_str() {
+                        self.reader.inspection.enter_argument(Some(format!("{pointer}/{at}")));
+                        self.state_text(siblings, role, text);
+                    } else {
+                        self.through(item, &format!("{pointer}/{at}"), depth);
+                    }
+                }
+            }
+            Json::Array(_) | Json::Object(_) => self.through(value, pointer, depth),
+            Json::Null | Json::Bool(_) | Json::Number(_) => {}
+        }
+    }
+
+    fn code(&mut self, code: Code, siblings: &Json, pointer: &str, value: &Json, depth: usize) {
+        let found = self.reader.value(code, Manner::Certain, siblings, pointer, value, depth);
+        self.found_code |= found;
+        let holds_something = match value {
+            Json::Array(items) => !items.is_empty(),
+            // A query may be an object of its own language.
+            Json::Object(members) => !members.is_empty() && code != Code::Sql,
+            Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => false,
+        };
+        if !found && holds_something {
+            self.reader.inspection.signal("unreadable", NOWHERE);
+        }
+    }
+
+    /// Reads what no name calls code, if the tool runs some.
+    fn read_rest(&mut self, args: &Json) {
+        let Some(code) = self.tool.runs() else { return };
+        // What is the only code there is has to be it; beside other code, it may be.
+        let surely = !self.found_code && !self.tool.looks_on();
+        let manner = match code {
+            Code::Shell if surely => Manner::Certain,
+            // Questions to a tool that writes SQL are no statements.
+            Code::Shell | Code::Python | Code::Javascript | Code::Sql => Manner::Suspected,
+        };
+        let found = self.reader.everything(code, manner, args);
+        let says_something = args.as_object().is_some_and(|members| !members.is_empty());
+        if surely && !found && says_something && code == Code::Shell {
+            self.reader.inspection.signal("unreadable", NOWHERE);
+        }
+    }
+
+    fn state_text(&mut self, siblings: &Json, role: Option<Role>, text: &str) {
+        let whole = Origin::whole(text).span(0..text.len());
+        let (inspection, tool) = (&mut *self.reader.inspection, &self.tool);
+        match role {
+            Some(Role::Path) => {
+                let accesses = tool.accesses(siblings);
+                state_path(inspection, accesses, text);
+                if accesses == [Access::Read] && tool.has(&["upload", "send", "attach", "share", "publish"]) {
+                    inspection.signal("file_sent", whole);
+                }
+            }
+            Some(Role::Source) if tool.has(&["move", "rename"]) => {
+                state_path(inspection, &[Access::Read, Access::Delete], text);
+            }
+            Some(Role::Source) => state_path(inspection, &[Access::Read], text),
+            Some(Role::Destination) => state_path(inspection, &[Access::Truncate], text),
+            Some(Role::Url) => self.state_url(siblings, text),
+            Some(Role::Patch) => {
+                patch::files(text, |file, access| {
+                    path::state(inspection, access, Word::known(file, whole));
+                });
+            }
+            Some(Role::Code(_)) => {}
+            // A URL is one whatever the argument is called.
+            Some(Role::Arguments) | None => {
+                let is_url = ["http://", "https://", "file://"].iter().any(|scheme| {
+                    text.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+                });
+                if is_url && !text.contains(char::is_whitespace) {
+                    address::state(inspection, None, false, Word::known(text, whole));
+                }
+            }
+        }
+    }
+
+    fn state_url(&mut self, siblings: &Json, text: &str) {
+        let by_name = || {
+            let verbs: &[(&str, &str)] = &[
+                ("post", "POST"),
+                ("put", "PUT"),
+                ("patch", "PATCH"),
+                ("delete", "DELETE"),
+                ("upload", "POST"),
+                ("submit", "POST"),
+            ];
+            verbs.iter().find(|(word, _)| self.tool.has(&[word])).map(|(_, method)| *method)
+        };
+        let method = siblings.get("method").and_then(Json::as_str).or_else(by_name);
+        let body = ["body", "data", "json", "payload", "form"]
+            .iter()
+            .any(|name| siblings.get(name).is_some_and(|value| !matches!(value, Json::Null)));
+        let whole = Origin::whole(text).span(0..text.len());
+        // Nobody sends a body by GET: the method was left to the tool.
+        let method = method.or(if body { Some("POST") } else { None });
+        address::state(self.reader.inspection, method, body, Word::known(text, whole));
+    }
 }

@@ -2,6 +2,7 @@
 
 mod arguments;
 pub(crate) mod patch;
+mod surroundings;
 mod texts;
 
 use banksman_core::json::{self, Json, Object};
@@ -11,6 +12,7 @@ use crate::fact::{Fact, ToolUse, Word};
 use crate::inspection::{Code, Inspection};
 use crate::origin::Origin;
 use crate::severity::action_type_severity;
+use crate::tool::texts::Reader;
 use crate::{address, path};
 
 /// States what an action would do, whatever its kind.
@@ -20,23 +22,22 @@ pub(crate) fn inspect_action(inspection: &mut Inspection<'_>, action: &Action) {
         inspection.signal("unreadable", NOWHERE);
         return;
     };
-    if let Some(code) = Code::of(action.kind) {
-        if !texts::read_code(inspection, code, &args) {
-            inspection.signal("unreadable", NOWHERE);
-        }
-        return;
-    }
+    let mut reader = Reader::new(inspection);
     let readable = match action.kind {
-        Kind::Http => inspect_http(inspection, &args),
-        Kind::File => arguments::inspect_file(inspection, &action.tool, &args),
-        Kind::Tool | Kind::Shell | Kind::Python | Kind::Javascript | Kind::Sql => {
-            inspect_tool(inspection, &action.tool, action.annotations.as_ref(), &args);
-            true
-        }
+        Kind::Shell => reader.by_kind(Code::Shell, &args),
+        Kind::Python => reader.by_kind(Code::Python, &args),
+        Kind::Javascript => reader.by_kind(Code::Javascript, &args),
+        Kind::Sql => reader.by_kind(Code::Sql, &args),
+        Kind::Http => inspect_http(reader.inspection, &args),
+        Kind::File => arguments::inspect_file(&mut reader, &action.tool, &args),
+        Kind::Tool => true,
     };
     if !readable {
-        inspection.signal("unreadable", NOWHERE);
+        reader.inspection.signal("unreadable", NOWHERE);
     }
+    // The agent chooses the kind: it adds a way of reading, and takes none away.
+    state_tool(reader.inspection, &action.tool, action.annotations.as_ref());
+    arguments::inspect(&mut reader, &action.tool, &args);
 }
 
 /// States what a tool would do, given as its name, or as JSON with `tool` (or `name`) and `args`.
@@ -67,12 +68,15 @@ pub(crate) fn inspect_misplaced(inspection: &mut Inspection<'_>, text: &str) -> 
     let name = ["tool", "name"].iter().find_map(|key| call.get(key)?.as_str());
     let name = name.or_else(|| call.get("route")?.get("kind")?.as_str()).unwrap_or_default();
     let args = ["args", "arguments", "input", "parameters", "params"].iter().find_map(|key| call.get(key));
-    arguments::inspect(inspection, name, args.unwrap_or(&call));
+    arguments::inspect(&mut Reader::new(inspection), name, args.unwrap_or(&call));
     true
 }
 
 /// A place in no text: what is about the action as a whole.
 const NOWHERE: Span = Span { start: 0, end: 0 };
+
+/// How deep objects in objects are looked into.
+const DEPTH: usize = 8;
 
 /// An action, from the ways in which tool calls are usually written down.
 fn action_of(call: Json) -> Option<Action> {
@@ -125,11 +129,6 @@ fn inspect_http(inspection: &mut Inspection<'_>, args: &Json) -> bool {
     let found = address::inspect_request(inspection, args, Origin::whole("").span(0..length));
     inspection.enter_argument(None);
     found
-}
-
-fn inspect_tool(inspection: &mut Inspection<'_>, name: &str, hints: Option<&Annotations>, args: &Json) {
-    state_tool(inspection, name, hints);
-    arguments::inspect(inspection, name, args);
 }
 
 fn state_tool(inspection: &mut Inspection<'_>, name: &str, annotations: Option<&Annotations>) {

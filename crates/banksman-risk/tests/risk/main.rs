@@ -13,6 +13,7 @@ mod path;
 mod python;
 mod severity;
 mod shell;
+mod shell_hidden;
 mod shell_properties;
 mod sql;
 mod tool;

@@ -1,6 +1,6 @@
 //! File actions.
 
-use banksman_core::{Kind, Risk};
+use banksman_core::{Action, Kind, Risk, json};
 use proptest::prelude::*;
 
 use crate::assessor;
@@ -29,6 +29,14 @@ fn files_are_judged_by_where_they_are() {
         ("write ~/.bashrc", Risk::High),
         ("write ~/.ssh/authorized_keys", Risk::High),
         ("write /tmp/../etc/cron.d/x", Risk::High),
+        ("write ~/.config/git/config", Risk::High),
+        ("write ~/.local/bin/ls", Risk::High),
+        ("write ~/.cargo/config.toml", Risk::High),
+        ("write .cargo/config.toml", Risk::High),
+        ("write .vscode/tasks.json", Risk::High),
+        ("write .envrc", Risk::Medium),
+        ("write .npmrc", Risk::Medium),
+        ("write .github/workflows/ci.yml", Risk::Medium),
         ("rmtree .git", Risk::High),
         ("rmtree ~", Risk::Critical),
         ("rmtree /", Risk::Critical),
@@ -37,6 +45,63 @@ fn files_are_judged_by_where_they_are() {
         ("write banksman-data/policy.yaml", Risk::Critical),
     ] {
         assert_eq!(level(text), expected, "{text}");
+    }
+}
+
+fn level_of(action: &str) -> Risk {
+    let action = Action::from_json(json::parse(action.as_bytes()).unwrap()).unwrap();
+    assessor().assess(&action).level
+}
+
+/// In containers and on web servers, projects live among the system's own folders.
+#[test]
+fn the_working_folder_is_a_project_wherever_projects_are_kept() {
+    for (action, expected) in [
+        (
+            r#"{"tool":"Bash","kind":"shell","args":{"command":"rm -rf node_modules","cwd":"/usr/src/app"}}"#,
+            Risk::None,
+        ),
+        (
+            r#"{"tool":"Bash","kind":"shell","args":{"command":"rm -rf /var/www/shop/dist","cwd":"/var/www/shop"}}"#,
+            Risk::None,
+        ),
+        (
+            r#"{"tool":"Bash","kind":"shell","args":{"command":"echo x > src/a.txt","cwd":"/opt/shop"}}"#,
+            Risk::None,
+        ),
+        (r#"{"tool":"Bash","kind":"shell","args":{"command":"rm -rf .","cwd":"/opt/shop"}}"#, Risk::High),
+        (
+            r#"{"tool":"Bash","kind":"shell","args":{"command":"rm -rf ../../lib","cwd":"/usr/src/app"}}"#,
+            Risk::Critical,
+        ),
+        (
+            r#"{"tool":"Bash","kind":"shell","args":{"command":"rm -rf dist-packages","cwd":"/usr/lib/python3"}}"#,
+            Risk::Critical,
+        ),
+        (r#"{"tool":"Bash","kind":"shell","args":{"command":"rm -rf x","cwd":"/etc"}}"#, Risk::Critical),
+        (
+            r#"{"tool":"Write","kind":"file","args":{"file_path":"/usr/src/app/src/a.ts","content":"x"},"evidence":{"cwd":"/usr/src/app"}}"#,
+            // What its name says, and nothing more.
+            Risk::Low,
+        ),
+        (
+            r#"{"tool":"Write","kind":"file","args":{"file_path":"/usr/src/app/.env","content":"x"},"evidence":{"cwd":"/usr/src/app"}}"#,
+            Risk::Medium,
+        ),
+        (
+            r#"{"tool":"Write","kind":"file","args":{"file_path":"/usr/src/app/src/a.ts","content":"x"}}"#,
+            Risk::High,
+        ),
+        (
+            r#"{"tool":"Write","kind":"file","args":{"file_path":"/usr/bin/env","content":"x"},"evidence":{"cwd":"/usr/src/app"}}"#,
+            Risk::High,
+        ),
+        (
+            r#"{"tool":"Write","kind":"file","args":{"file_path":"/usr/bin/env","content":"x"},"evidence":{"cwd":"/usr/bin"}}"#,
+            Risk::High,
+        ),
+    ] {
+        assert_eq!(level_of(action), expected, "{action}");
     }
 }
 

@@ -65,6 +65,7 @@ fn action_types_have_severities() {
         ("prompt_mutation", Some(S2)),
         ("tool-policy-change", Some(S2)),
         ("fine_tune", Some(S2)),
+        (" Fine -Tune", Some(S2)),
         ("config_change", Some(S1)),
         ("memory_gating", Some(S1)),
         ("mail", None),

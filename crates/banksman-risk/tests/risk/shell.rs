@@ -23,13 +23,24 @@ fn check(commands: &[&str], meets: impl Fn(Risk) -> bool) {
 }
 
 #[track_caller]
-fn dangerous(commands: &[&str]) {
+pub(crate) fn dangerous(commands: &[&str]) {
     check(commands, |level| level >= Risk::High);
 }
 
 #[track_caller]
-fn harmless(commands: &[&str]) {
-    check(commands, |level| level <= Risk::Low);
+pub(crate) fn harmless(commands: &[&str]) {
+    at_most(Risk::Low, commands);
+}
+
+#[track_caller]
+pub(crate) fn at_most(most: Risk, commands: &[&str]) {
+    check(commands, |level| level <= most);
+}
+
+/// Worth a look, if not grave.
+#[track_caller]
+pub(crate) fn seen(commands: &[&str]) {
+    check(commands, |level| level >= Risk::Medium);
 }
 
 #[test]

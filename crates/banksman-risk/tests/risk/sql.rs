@@ -78,6 +78,46 @@ fn reading_is_harmless() {
     }
 }
 
+/// A function of one's own does whatever was written into it.
+#[test]
+fn functions_that_did_not_come_with_the_database_are_noticed() {
+    for (text, least) in [
+        ("SELECT tidy(1)", Risk::Low),
+        ("SELECT public.lower('X')", Risk::Low),
+        ("SELECT * FROM report(1)", Risk::Low),
+        ("SELECT delete_user(1)", Risk::Medium),
+        ("SELECT public.drop_all()", Risk::Medium),
+        ("SELECT \"sendMail\"('x')", Risk::Medium),
+        ("SELECT nextval('s')", Risk::Medium),
+        ("SELECT cron.schedule('@daily', 'x')", Risk::Medium),
+        ("SELECT * FROM aws_s3.query_export_to_s3('SELECT 1', 'x')", Risk::High),
+        ("SELECT utl_http.request('http://example.com/') FROM dual", Risk::High),
+        ("SELECT * FROM read_csv('https://example.com/x.csv')", Risk::High),
+        ("SELECT * FROM url('http://169.254.169.254/', CSV, 'a String')", Risk::High),
+        ("SELECT * FROM 's3://bucket/x.parquet'", Risk::High),
+        ("SELECT U&\"\\0070g_read_file\"('/etc/passwd')", Risk::High),
+        ("SELECT U&\"!0070g_read_file\" UESCAPE '!' ('/etc/passwd')", Risk::High),
+        ("SELECT * FROM read_csv('/etc/shadow')", Risk::High),
+    ] {
+        assert!(level(text) >= least, "{}", explained(text));
+    }
+    for text in [
+        "SELECT lower(a), count(*), round(avg(b), 2), date_trunc('day', c) FROM t GROUP BY 1",
+        "SELECT pg_catalog.lower(a), coalesce(b, 'x'), jsonb_set(c, '{a}', '1') FROM t",
+        "SELECT * FROM generate_series(1, 10) g, unnest(ARRAY[1, 2]) u",
+        "SELECT ST_Distance(a, b) FROM t WHERE url = 'https://example.com/'",
+        "SELECT * FROM read_csv('data/x.csv')",
+        "INSERT INTO t (a) VALUES (1) ON DUPLICATE KEY UPDATE a = VALUES(a)",
+    ] {
+        let found = assessor().assess_text(Kind::Sql, text);
+        assert!(
+            found.findings.iter().all(|finding| !finding.rule.contains("function")),
+            "{}",
+            explained(text)
+        );
+    }
+}
+
 #[test]
 fn changes_are_seen_through_every_disguise() {
     for (text, least) in [

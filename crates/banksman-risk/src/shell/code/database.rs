@@ -103,7 +103,7 @@ fn sql(runner: &mut Runner<'_, '_>, code: &Text, origin: Origin) {
         let line = line.trim();
         let shell =
             [r"\!", ".shell ", ".system ", "system ", "!!"].iter().find_map(|mark| line.strip_prefix(mark));
-        if let Some(command) = shell {
+        if let Some(command) = shell.or_else(|| piped(line)) {
             runner.evaluate(&Text::known(command.trim()), origin, &Text::default());
         }
         has_own |= line.starts_with(['\\', '.']);
@@ -115,6 +115,23 @@ fn sql(runner: &mut Runner<'_, '_>, code: &Text, origin: Origin) {
     } else {
         hand_over(runner, Code::Sql, code, origin);
     }
+}
+
+/// What a command of the client itself runs: `\copy t from program 'x'`, `\o |x`, `.once |x`, `pager x`.
+fn piped(line: &str) -> Option<&str> {
+    if let Some(pager) = line.strip_prefix("pager ").or_else(|| line.strip_prefix(r"\P ")) {
+        return Some(pager);
+    }
+    let own = line.strip_prefix(['\\', '.'])?;
+    let lower = own.to_ascii_lowercase();
+    if let Some(at) = lower.find(" program ") {
+        let code = own.get(at + " program ".len()..)?.trim();
+        return Some(code.trim_start_matches('\'').rsplit_once('\'').map_or(code, |(code, _)| code));
+    }
+    if let Some((_, code)) = own.split_once('`') {
+        return Some(code.split('`').next().unwrap_or(code));
+    }
+    own.split_once('|').map(|(_, code)| code.trim_end_matches(['\'', '"']))
 }
 
 fn from_input(runner: &mut Runner<'_, '_>, language: Code, invocation: &Invocation) {

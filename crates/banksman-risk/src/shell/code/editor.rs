@@ -12,11 +12,10 @@ pub(super) fn awk(runner: &mut Runner<'_, '_>, _name: &str, invocation: &Invocat
     let values =
         ["-F", "-v", "--assign", "--field-separator", "-f", "--file", "-i", "-l", "-E", "-e", "--source"];
     let given = option_value(arguments, &["-e", "--source"]);
-    let from_file = option_value(arguments, &["-f", "--file", "-E"]).is_some();
-    let program = match given {
-        Some(program) => program,
-        None if from_file => return None,
-        None => arguments.get(options_end(arguments, &values))?.clone(),
+    let program = match (given, option_value(arguments, &["-f", "--file", "-E"])) {
+        (Some(program), _) => program,
+        (None, Some(file)) => script_in(runner, &file, invocation)?,
+        (None, None) => arguments.get(options_end(arguments, &values))?.clone(),
     };
     if !runner.spend(1 + program.text.len() / 16) {
         return None;
@@ -57,6 +56,12 @@ pub(super) fn awk(runner: &mut Runner<'_, '_>, _name: &str, invocation: &Invocat
         runner.inspection.signal("pipe_run", program.span());
     }
     None
+}
+
+/// The script in a file, if it is known, with what is to be said of where it came from.
+fn script_in(runner: &mut Runner<'_, '_>, file: &Field, invocation: &Invocation) -> Option<Field> {
+    let (content, how) = runner.code_in(&file.text, invocation)?;
+    runner.note_code(&content, file.origin, how).then(|| file.with_text(content.text))
 }
 
 #[derive(Debug)]
@@ -153,10 +158,11 @@ fn may_be_regex(before: Option<&AwkToken<'_>>) -> bool {
 pub(super) fn sed(runner: &mut Runner<'_, '_>, _name: &str, invocation: &Invocation) -> Option<Text> {
     let arguments = invocation.arguments();
     let values = ["-e", "--expression", "-f", "--file", "-l", "--line-length"];
-    let scripts: Vec<Field> = match option_value(arguments, &["-e", "--expression"]) {
-        Some(script) => vec![script],
-        None if option_value(arguments, &["-f", "--file"]).is_some() => return None,
-        None => arguments.get(options_end(arguments, &values)).cloned().into_iter().collect(),
+    let given = option_value(arguments, &["-e", "--expression"]);
+    let scripts: Vec<Field> = match (given, option_value(arguments, &["-f", "--file"])) {
+        (Some(script), _) => vec![script],
+        (None, Some(file)) => vec![script_in(runner, &file, invocation)?],
+        (None, None) => arguments.get(options_end(arguments, &values)).cloned().into_iter().collect(),
     };
     for script in &scripts {
         sed_script(runner, script);

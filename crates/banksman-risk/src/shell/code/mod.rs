@@ -2,12 +2,15 @@
 
 mod database;
 mod editor;
+mod powershell;
 mod scripting;
+mod windows;
+
+pub(super) use powershell::{is_cmdlet, read as read_powershell};
 
 use super::program::{How, is_shell};
 use super::run::{Invocation, Runner};
 use super::value::{Field, HOLE, Taint, Text};
-use super::wrap::options_end;
 use crate::fact::Access;
 use crate::inspection::Code;
 use crate::origin::Origin;
@@ -23,29 +26,10 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
     match name {
         "awk" | "gawk" | "mawk" | "nawk" | "igawk" => editor::awk(runner, name, invocation),
         "sed" | "gsed" => editor::sed(runner, name, invocation),
-        "cmd" => {
-            let at = invocation
-                .arguments()
-                .iter()
-                .position(|field| matches!(field.text.as_str(), "/c" | "/C" | "/k" | "/K"))?;
-            let (code, origin) = super::builtin::joined(invocation.arguments().get(at + 1..)?)?;
-            runner.state_command(invocation);
-            Some(runner.shell(&code, origin, Vec::new(), &invocation.stdin, How::Argument))
-        }
-        "powershell" | "pwsh" => {
-            let arguments = invocation.arguments();
-            let at = arguments.iter().position(|field| {
-                let text = field.text.to_ascii_lowercase();
-                text.len() > 1 && "-command".starts_with(&text)
-            });
-            runner.state_command(invocation);
-            let rest = match at {
-                Some(at) => arguments.get(at + 1..)?,
-                None => arguments.get(options_end(arguments, &[])..)?,
-            };
-            let (code, origin) = super::builtin::joined(rest)?;
-            Some(runner.shell(&code, origin, Vec::new(), &invocation.stdin, How::Argument))
-        }
+        "cmd" => windows::cmd(runner, invocation),
+        "start" | "call" => windows::start(runner, invocation),
+        "powershell" | "pwsh" => Some(powershell::run(runner, invocation)),
+        _ if name.contains('^') => windows::escaped(runner, invocation),
         _ => database::run(runner, name, invocation),
     }
 }
@@ -120,14 +104,10 @@ fn run_file(
     positional: Vec<Text>,
     invocation: &Invocation,
 ) -> Text {
-    if matches!(file.text.as_str(), "/dev/stdin" | "/proc/self/fd/0" | "/dev/fd/0") {
-        let stdin = invocation.stdin.clone();
-        return runner.shell(&stdin, file.origin, positional, &Text::default(), How::Input);
-    }
-    match runner.scope.file(&file.text).cloned() {
-        Some(content) => {
-            let how = if file.text.starts_with("/dev/fd/") { How::Input } else { How::File };
-            runner.shell(&content, file.origin, positional, &invocation.stdin, how)
+    match runner.code_in(&file.text, invocation) {
+        Some((content, how)) => {
+            let stdin = if how == How::Input { &Text::default() } else { &invocation.stdin };
+            runner.shell(&content, file.origin, positional, stdin, how)
         }
         // A whole command in quotes is no file, and running it so fails.
         None if file.text.contains(char::is_whitespace) && !file.text.contains('/') => {
@@ -136,6 +116,22 @@ fn run_file(
         None => {
             runner.path(Access::Execute, file, file.span());
             Text::unknown(Taint::OUTPUT | invocation.stdin.taint)
+        }
+    }
+}
+
+impl Runner<'_, '_> {
+    /// What a file holds that is about to run, and how it comes to that; nothing if nobody can say.
+    pub(super) fn code_in(&self, file: &str, invocation: &Invocation) -> Option<(Text, How)> {
+        if matches!(file, "-" | "/dev/stdin" | "/proc/self/fd/0" | "/dev/fd/0") {
+            return Some((invocation.stdin.clone(), How::Input));
+        }
+        let is_descriptor = file.starts_with("/dev/fd/") || file.starts_with("/proc/self/fd/");
+        match self.scope.file(file) {
+            Some(content) => Some((content.clone(), if is_descriptor { How::Input } else { How::File })),
+            // Whatever was opened there.
+            None if is_descriptor => Some((Text::unknown(Taint::OUTPUT), How::Input)),
+            None => None,
         }
     }
 }
@@ -168,7 +164,7 @@ fn interpreter(name: &str) -> Option<Interpreter> {
             &["-m", "-W", "-X", "-Q", "--check-hash-based-pycs"],
             None,
         ),
-        "node" | "nodejs" | "bun" | "qjs" | "d" => (
+        "node" | "nodejs" | "bun" | "qjs" | "d" | "tsx" | "ts-node" | "esno" | "vite-node" => (
             Language::Read(Code::Javascript),
             &["-e", "--eval", "-p", "--print", "-pe"],
             &["-r", "--require", "--import", "--loader", "--input-type", "-C", "--conditions"],
@@ -189,9 +185,16 @@ fn interpreter(name: &str) -> Option<Interpreter> {
         "rscript" | "r" => (Language::Scripting, &["-e"], &["-f"], None),
         "julia" => (Language::Scripting, &["-e", "-E", "--eval", "--print"], &["-p", "-t", "-L"], None),
         "tclsh" => (Language::Scripting, &[], &[], None),
-        "elixir" | "scala" | "groovy" | "guile" | "emacs" => {
+        "elixir" | "scala" | "groovy" | "guile" => {
             (Language::Scripting, &["-e", "--eval", "-c"], &["-l", "--load"], None)
         }
+        // Its words may have one dash or two.
+        "emacs" => (
+            Language::Scripting,
+            &["--eval", "-eval", "--execute", "-execute"],
+            &["-l", "--load", "-f", "--funcall"],
+            None,
+        ),
         _ => return None,
     };
     // `d8` and `d` are not the same.
@@ -226,6 +229,11 @@ fn interpret(runner: &mut Runner<'_, '_>, interpreter: &Interpreter, invocation:
             let (name, attached) =
                 text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
             let is_code = interpreter.code.contains(&name);
+            if matches!(name, "--import" | "--require" | "--loader" | "--experimental-loader")
+                && let Some(value) = attached.or_else(|| arguments.get(at).map(|next| next.text.as_str()))
+            {
+                module_in_url(runner, value, field.origin);
+            }
             match attached {
                 Some(value) if is_code => codes.push(field.with_text(value)),
                 Some(_) => {}
@@ -235,6 +243,11 @@ fn interpret(runner: &mut Runner<'_, '_>, interpreter: &Interpreter, invocation:
                 }
                 None => at += usize::from(interpreter.values.contains(&text)),
             }
+            continue;
+        }
+        if text.len() > 2 && interpreter.code.contains(&text) {
+            codes.extend(arguments.get(at).cloned());
+            at += 1;
             continue;
         }
         // A cluster: `-Ic`, `-lane`, `-we`; what takes a value takes the rest or the next argument.
@@ -280,10 +293,9 @@ fn interpret(runner: &mut Runner<'_, '_>, interpreter: &Interpreter, invocation:
         argument_files(runner, arguments_left);
     } else if !module && !asks {
         match arguments_left.first().filter(|field| field.text != "-") {
-            Some(file) if file.text == "/dev/stdin" => from_input(runner, interpreter.language, invocation),
             Some(file) => {
-                match runner.scope.file(&file.text).cloned() {
-                    Some(content) => read(runner, interpreter.language, &content, file.origin, How::File),
+                match runner.code_in(&file.text, invocation) {
+                    Some((content, how)) => read(runner, interpreter.language, &content, file.origin, how),
                     None => runner.path(Access::Execute, file, file.span()),
                 }
                 argument_files(runner, arguments_left.get(1..).unwrap_or_default());
@@ -297,6 +309,24 @@ fn interpret(runner: &mut Runner<'_, '_>, interpreter: &Interpreter, invocation:
         taint |= Taint::SECRET;
     }
     Text::unknown(taint)
+}
+
+/// `data:text/javascript,...`: a module that stands in its own address.
+pub(in crate::shell) fn module_in_url(runner: &mut Runner<'_, '_>, address: &str, origin: Origin) {
+    let Some((kind, content)) = address.strip_prefix("data:").and_then(|rest| rest.split_once(',')) else {
+        return;
+    };
+    let code = if kind.ends_with(";base64") {
+        super::decode::base64(content)
+    } else {
+        Some(crate::address::decode_percent(content))
+    };
+    match code {
+        Some(code) => {
+            read(runner, Language::Read(Code::Javascript), &Text::known(code), origin, How::Argument)
+        }
+        None => runner.inspection.signal("decode_run", origin.span(0..0)),
+    }
 }
 
 /// Files that are named to a script are probably read by it.

@@ -22,10 +22,17 @@ const RUNS: &[&str] = &[
     "pipe",
     "shell",
     "start",
+    "shell-command",
+    "async-shell-command",
+    "shell-command-to-string",
+    "call-process",
+    "call-process-shell-command",
+    "start-process",
+    "process-lines",
 ];
 
 /// Functions that remove a file, and those that remove everything below.
-const DELETES: &[&str] = &["unlink", "remove", "delete", "rm", "rm_f", "safe_unlink"];
+const DELETES: &[&str] = &["unlink", "remove", "delete", "rm", "rm_f", "safe_unlink", "delete-file"];
 const DELETES_TREE: &[&str] = &[
     "rmtree",
     "remove_tree",
@@ -35,6 +42,7 @@ const DELETES_TREE: &[&str] = &[
     "remove_entry_secure",
     "remove_entry",
     "deltree",
+    "delete-directory",
 ];
 
 /// Functions that read or write a file.
@@ -133,7 +141,7 @@ fn called(
             for token in tokens.iter().skip(at + 1) {
                 match token {
                     Token::Text(text) => command.push(text.clone()),
-                    Token::Mark => {}
+                    Token::Mark | Token::Name("nil" | "t") => {}
                     Token::Name(_) | Token::Command(_) => break,
                 }
             }
@@ -192,12 +200,14 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
     const MOST: usize = 4096;
     let mut tokens = Vec::new();
     let bytes = code.as_bytes();
+    let lisp = code.trim_start().starts_with('(');
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         if tokens.len() >= MOST {
             break;
         }
         match byte {
+            b'\'' | b'`' if lisp => at += 1,
             b'"' | b'\'' | b'`' => {
                 let (text, end) = quoted(code, at + 1, byte);
                 at = end;
@@ -221,8 +231,8 @@ fn tokens(code: &str) -> Vec<Token<'_>> {
                 tokens.push(Token::Text(text));
             }
             _ if byte.is_ascii_alphabetic() || byte == b'_' => {
-                let length =
-                    bytes.iter().skip(at).take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+                let in_name = |b: &u8| b.is_ascii_alphanumeric() || *b == b'_' || (lisp && *b == b'-');
+                let length = bytes.iter().skip(at).take_while(|b| in_name(b)).count();
                 let name = code.get(at..at + length).unwrap_or_default();
                 at += length;
                 let delimiter = bytes.get(at);

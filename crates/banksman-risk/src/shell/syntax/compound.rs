@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::parser::{Parser, Stop, is_name};
-use super::{Command, CommandKind, Part, Script, Word};
+use super::{Command, CommandKind, Item, Link, Part, Script, Word};
 
 impl Parser<'_> {
     /// A compound command, if one starts here.
@@ -73,6 +73,7 @@ impl Parser<'_> {
     }
 
     fn parenthesis(&mut self) -> CommandKind {
+        let mut both = None;
         let inside = self.text.as_bytes().get(self.at + 2..).unwrap_or_default();
         if self.peek_at(1) == Some(b'(')
             && !begins_like_a_command(inside)
@@ -82,17 +83,25 @@ impl Parser<'_> {
             self.at += 2;
             let parts = self.arithmetic_parts();
             let inside = self.slice(start + 2, self.at.saturating_sub(2));
+            let range = self.range(start, self.at);
+            let test = CommandKind::Test(vec![Word { parts, range: range.clone() }]);
             if inside.contains(['<', '>', '$', '`']) || !inside.contains(' ') {
-                return CommandKind::Test(vec![Word { parts, range: self.range(start, self.at) }]);
+                return test;
             }
             // Nothing in it has to be arithmetic, and a plain sh has none: there it is a subshell in a subshell.
             self.at = start;
+            both = Some(Command { kind: test, redirections: Vec::new(), range });
         }
         self.at += 1;
-        let body = self.script(Stop::paren());
+        let mut body = self.script(Stop::paren());
         if !self.take(")") {
             self.trouble();
         }
+        body.items.extend(both.map(|test| Item {
+            link: Link::Always,
+            commands: vec![test],
+            background: false,
+        }));
         CommandKind::Subshell(body)
     }
 

@@ -1,15 +1,19 @@
 //! Programs that run other programs.
 
 mod find;
+mod git;
 mod options;
 mod prefix;
+mod recipes;
 mod remote;
 mod xargs;
 
 use super::run::{Invocation, Runner};
 use super::value::{Field, Text};
 
+pub(super) use git::git_environment;
 pub(super) use prefix::is_prefix;
+pub(super) use recipes::make_variable;
 
 /// Runs what a wrapper runs; nothing if the program is no wrapper.
 pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) -> Option<Text> {
@@ -35,11 +39,8 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
                 return Some(output);
             }
         }
-        "git" | "patch" | "tar" | "gtar" | "bsdtar" | "rsync" | "rg" | "sort" | "zip" | "scp" | "sftp"
-        | "man" | "less" | "split" | "ansible" | "tcpdump" | "pip" | "pip3" | "curl" | "wget" | "openssl" => {
-            options::run_options(runner, name, invocation);
-        }
-        _ => {}
+        "npm" | "pnpm" | "yarn" | "bun" => recipes::package_scripts(runner, invocation),
+        _ => options::run_options(runner, name, invocation),
     }
     prefix::run(runner, name, invocation)
 }
@@ -99,4 +100,15 @@ pub(super) fn option_value(arguments: &[Field], names: &[&str]) -> Option<Field>
         }
     }
     None
+}
+
+/// The value after a cluster of letters that holds one: `su -lc 'x'`.
+pub(super) fn cluster_value(arguments: &[Field], letter: char) -> Option<Field> {
+    let at = arguments.iter().position(|field| {
+        field.text.len() > 2
+            && field.text.starts_with('-')
+            && !field.text.starts_with("--")
+            && field.text.ends_with(letter)
+    })?;
+    arguments.get(at + 1).cloned()
 }

@@ -4,7 +4,7 @@ use super::super::builtin::joined;
 use super::super::program::How;
 use super::super::run::{Invocation, Runner};
 use super::super::value::{Field, Taint, Text};
-use super::{option_value, options_end};
+use super::{cluster_value, option_value, options_end};
 
 /// Programs that run a text, or the words after their own; nothing if this one does not here.
 pub(super) fn run_text(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) -> Option<Text> {
@@ -105,6 +105,7 @@ pub(super) fn run_text(runner: &mut Runner<'_, '_>, name: &str, invocation: &Inv
             for field in arguments.iter().filter(|field| field.text.contains(' ')) {
                 runner.suspect_text(&field.text, field.origin);
             }
+            runner.suspect_wrapper(invocation);
             Some(Text::unknown(Taint::OUTPUT))
         }
         "start-stop-daemon" => {
@@ -157,16 +158,7 @@ pub(super) fn run_text(runner: &mut Runner<'_, '_>, name: &str, invocation: &Inv
             Some(Text::unknown(Taint::OUTPUT))
         }
         "make" | "gmake" => {
-            for field in arguments {
-                if let Some(code) = field.text.strip_prefix("SHELL=") {
-                    runner.suspect_text(code, field.origin);
-                }
-                if let Some(code) = field.text.strip_prefix("--eval=") {
-                    let code =
-                        code.split_once("$(shell ").map_or(code, |(_, code)| code.trim_end_matches(')'));
-                    runner.suspect_text(code, field.origin);
-                }
-            }
+            super::recipes::make(runner, invocation);
             None
         }
         "vim" | "vi" | "nvim" | "ex" | "ed" => {
@@ -188,6 +180,12 @@ pub(super) fn run_text(runner: &mut Runner<'_, '_>, name: &str, invocation: &Inv
                     runner.suspect_text(command, code.origin);
                 }
             }
+            let origin = crate::origin::Origin::of_span(invocation.span);
+            for line in invocation.stdin.text.lines() {
+                if let Some(command) = line_command(line) {
+                    runner.suspect_text(command, origin);
+                }
+            }
             None
         }
         "busybox" | "toybox" => {
@@ -201,15 +199,10 @@ pub(super) fn run_text(runner: &mut Runner<'_, '_>, name: &str, invocation: &Inv
     }
 }
 
-/// The value after a cluster of letters that holds one: `su -lc 'x'`.
-fn cluster_value(arguments: &[Field], letter: char) -> Option<Field> {
-    let at = arguments.iter().position(|field| {
-        field.text.len() > 2
-            && field.text.starts_with('-')
-            && !field.text.starts_with("--")
-            && field.text.ends_with(letter)
-    })?;
-    arguments.get(at + 1).cloned()
+/// The command that a line for an editor runs: `!x`, `:%!x`, `w !x`.
+fn line_command(line: &str) -> Option<&str> {
+    let (before, command) = line.split_once('!')?;
+    before.chars().all(|letter| letter.is_ascii_digit() || " :%,.$rwe".contains(letter)).then_some(command)
 }
 
 /// The command of a line in a crontab.
@@ -231,9 +224,9 @@ pub(super) fn run_options(runner: &mut Runner<'_, '_>, name: &str, invocation: &
     let arguments = invocation.arguments();
     let value = |names: &[&str]| option_value(arguments, names);
     match name {
-        "patch" => apply_patch(runner, invocation),
+        "patch" | "apply_patch" | "applypatch" => apply_patch(runner, invocation),
         "git" => {
-            git(runner, arguments);
+            super::git::run(runner, arguments);
             if arguments.iter().any(|field| matches!(field.text.as_str(), "apply" | "am")) {
                 apply_patch(runner, invocation);
             }
@@ -279,26 +272,104 @@ pub(super) fn run_options(runner: &mut Runner<'_, '_>, name: &str, invocation: &
                 runner.suspect_text(&option, origin);
             }
         }
-        "rg" => run_value(runner, value(&["--pre", "--hostname-bin"])),
-        "sort" => run_value(runner, value(&["--compress-program"])),
-        "split" => run_value(runner, value(&["--filter"])),
-        "man" => run_value(runner, value(&["-P", "--pager", "--html"])),
-        "tcpdump" => run_value(runner, value(&["-z"])),
-        "zip" => run_value(runner, value(&["-TT", "--unzip-command"])),
+        "less" | "more" => {
+            for field in arguments {
+                if let Some(code) = field.text.strip_prefix("+!").or_else(|| field.text.strip_prefix("++!")) {
+                    runner.suspect_text(code, field.origin);
+                }
+            }
+        }
+        "apt" | "apt-get" | "aptitude" => {
+            for (at, field) in arguments.iter().enumerate() {
+                let setting = match field.text.strip_prefix("-o") {
+                    Some("") => arguments.get(at + 1).map(|next| next.text.clone()),
+                    Some(attached) => Some(attached.to_owned()),
+                    None => field.text.strip_prefix("--option=").map(str::to_owned),
+                };
+                if let Some((key, code)) = setting.as_deref().and_then(|setting| setting.split_once('=')) {
+                    let key = key.to_ascii_lowercase();
+                    if ["invoke", "pre-install-pkgs", "dir::bin", "auto-detect"]
+                        .iter()
+                        .any(|part| key.contains(part))
+                    {
+                        runner.suspect_text(code, field.origin);
+                    }
+                }
+            }
+        }
+        "just" => {
+            let at = arguments.iter().position(|field| matches!(field.text.as_str(), "-c" | "--command"));
+            if let Some(command) = at.and_then(|at| arguments.get(at + 1..)) {
+                runner.program(invocation.instead(command.to_vec()));
+            }
+        }
+        "cargo" if arguments.first().is_some_and(|field| field.text == "watch") => {
+            run_value(runner, value(&["-s", "--shell"]));
+            if let Some(code) = value(&["-x", "--exec"]) {
+                runner.suspect_text(&format!("cargo {}", code.text), code.origin);
+            }
+        }
         "ansible" => run_value(
             runner,
             value(&["-a", "--args"]).filter(|_| {
                 value(&["-m"]).is_none_or(|module| module.text == "shell" || module.text == "command")
             }),
         ),
-        _ => {}
+        _ => {
+            for (program, options, given) in RUN_VALUES {
+                if *program != name {
+                    continue;
+                }
+                let Some(code) = value(options) else { continue };
+                match given {
+                    Given::Nothing => runner.suspect_text(&code.text, code.origin),
+                    Given::Files => {
+                        let files = arguments
+                            .iter()
+                            .filter(|field| !field.text.starts_with('-') && field.text != code.text);
+                        let mut fields = runner.words_in(&code.text, code.origin);
+                        fields.extend(files.map(|file| file.with_text(format!("{}/\0", file.text))));
+                        runner.program(invocation.instead(fields));
+                    }
+                }
+            }
+        }
     }
 }
+
+/// What a program is given that is named by an option.
+#[derive(Clone, Copy)]
+enum Given {
+    /// Nothing that matters: the value is all of the command.
+    Nothing,
+    /// The files that are worked on.
+    Files,
+}
+
+/// Options of ordinary programs whose value is run.
+const RUN_VALUES: &[(&str, &[&str], Given)] = &[
+    ("rg", &["--pre"], Given::Files),
+    ("rg", &["--hostname-bin"], Given::Nothing),
+    ("sort", &["--compress-program"], Given::Nothing),
+    ("split", &["--filter"], Given::Nothing),
+    ("man", &["-P", "--pager"], Given::Nothing),
+    ("man", &["-H", "--html"], Given::Nothing),
+    ("tcpdump", &["-z"], Given::Nothing),
+    ("zip", &["-TT", "--unzip-command"], Given::Nothing),
+    ("tsc-watch", &["--onSuccess"], Given::Nothing),
+    ("tsup", &["--onSuccess"], Given::Nothing),
+    ("logrotate", &["-m", "--mail"], Given::Nothing),
+];
 
 /// A patch in the input says which files it changes.
 fn apply_patch(runner: &mut Runner<'_, '_>, invocation: &Invocation) {
     let mut uses = Vec::new();
-    crate::tool::patch::files(&invocation.stdin.text, |path, access| uses.push((path.to_owned(), access)));
+    // Some hand it over as an argument.
+    for text in invocation.arguments().iter().map(|field| &field.text).chain([&invocation.stdin.text]) {
+        if text.contains('\n') {
+            crate::tool::patch::files(text, |path, access| uses.push((path.to_owned(), access)));
+        }
+    }
     let Some(first) = invocation.fields.first() else { return };
     for (path, access) in uses {
         runner.path(access, &first.with_text(path), invocation.span);
@@ -308,81 +379,5 @@ fn apply_patch(runner: &mut Runner<'_, '_>, invocation: &Invocation) {
 fn run_value(runner: &mut Runner<'_, '_>, value: Option<Field>) {
     if let Some(code) = value {
         runner.suspect_text(&code.text, code.origin);
-    }
-}
-
-/// `git -c key=value`, where some keys name programs.
-fn git(runner: &mut Runner<'_, '_>, arguments: &[Field]) {
-    for (at, field) in arguments.iter().enumerate() {
-        let setting = match field.text.strip_prefix("-c") {
-            Some("") => arguments.get(at + 1).cloned(),
-            Some(setting) if !field.text.starts_with("--") => Some(field.with_text(setting)),
-            _ if !field.text.starts_with('-')
-                && at > 0
-                && arguments.get(at - 1).is_some_and(|before| before.text != "-c" && before.text != "-C") =>
-            {
-                break;
-            }
-            _ => None,
-        };
-        let Some(setting) = setting else { continue };
-        let Some((key, code)) = setting.text.split_once('=') else { continue };
-        let key = key.to_ascii_lowercase();
-        let is_alias = key.starts_with("alias.");
-        let runs = is_alias
-            || matches!(
-                key.as_str(),
-                "core.pager"
-                    | "core.editor"
-                    | "core.sshcommand"
-                    | "core.fsmonitor"
-                    | "sequence.editor"
-                    | "diff.external"
-                    | "core.askpass"
-                    | "credential.helper"
-                    | "core.gitproxy"
-                    | "gpg.program"
-            )
-            || key.ends_with(".textconv")
-            || key.ends_with(".cmd")
-            || key.ends_with(".clean")
-            || key.ends_with(".smudge")
-            || key.starts_with("pager.");
-        if !runs {
-            continue;
-        }
-        match (code.strip_prefix('!'), is_alias) {
-            (Some(code), _) => runner.suspect_text(code, setting.origin),
-            // An alias that is a git command.
-            (None, true) => runner.suspect_text(&format!("git {code}"), setting.origin),
-            (None, false) => runner.suspect_text(code, setting.origin),
-        }
-    }
-    // What other subcommands run.
-    let texts: Vec<&str> = arguments.iter().map(|field| field.text.as_str()).collect();
-    let code = match texts.as_slice() {
-        [.., "bisect", "run"] => None,
-        ["submodule", "foreach", ..] | ["bisect", "run", ..] => {
-            joined(arguments.get(2..).unwrap_or_default())
-        }
-        ["rebase" | "filter-branch" | "difftool" | "mergetool", ..] => {
-            let value = option_value(
-                arguments,
-                &[
-                    "--exec",
-                    "-x",
-                    "--tree-filter",
-                    "--index-filter",
-                    "--msg-filter",
-                    "--env-filter",
-                    "--extcmd",
-                ],
-            );
-            value.map(|field| (field.as_text(), field.origin))
-        }
-        _ => None,
-    };
-    if let Some((code, origin)) = code {
-        runner.suspect_text(code.text.trim_start_matches("--recursive "), origin);
     }
 }

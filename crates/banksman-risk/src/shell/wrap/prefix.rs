@@ -1,5 +1,6 @@
 //! Wrappers that stand before the command that they run: `sudo -u x`, `timeout 5`, `nice -n 3`.
 
+use super::super::builtin::joined;
 use super::super::program::quote;
 use super::super::run::{Invocation, Runner};
 use super::super::syntax::is_name;
@@ -166,6 +167,7 @@ const PREFIXES: &[Prefix] = &[
     prefix("pnpx", &[], 0),
     prefix("uvx", &["--from", "--with", "--python", "-p", "--index-url"], 0),
     prefix("rtk", &[], 0),
+    prefix("sshpass", &["-p", "-f", "-d", "-P"], 0),
     sub("poetry", &["run"], &[], 0),
     sub("pipenv", &["run"], &[], 0),
     sub("pdm", &["run"], &[], 0),
@@ -190,6 +192,9 @@ const PREFIXES: &[Prefix] = &[
     sub("pipx", &["run"], &["--spec", "--python"], 0),
     sub("bundle", &["exec"], &[], 0),
     sub("npm", &["exec"], &["-p", "--package", "-w", "--workspace"], 0),
+    sub("npm", &["x"], &["-p", "--package", "-w", "--workspace"], 0),
+    sub("lerna", &["exec"], &["--scope", "--ignore", "--concurrency"], 0),
+    sub("nx", &["exec"], &[], 0),
     sub("pnpm", &["exec"], &["-C", "--dir", "--filter"], 0),
     sub("pnpm", &["dlx"], &["--package"], 0),
     sub("yarn", &["exec"], &[], 0),
@@ -234,21 +239,27 @@ pub(in crate::shell) fn is_prefix(name: &str) -> bool {
 /// Runs the command after a prefix; nothing if the program is none.
 pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocation) -> Option<Text> {
     let arguments = invocation.arguments();
-    let prefix = PREFIXES.iter().find(|prefix| {
-        prefix.name == name
-            && prefix
-                .subcommand
-                .iter()
-                .zip(arguments)
-                .filter(|(wanted, given)| given.text == **wanted)
-                .count()
-                == prefix.subcommand.len()
+    let (prefix, skip) = PREFIXES.iter().filter(|prefix| prefix.name == name).find_map(|prefix| {
+        let words = prefix.subcommand;
+        // Options may stand before the subcommand as well.
+        let start = if words.is_empty() { 0 } else { options_end(arguments, prefix.values) };
+        let given = arguments.get(start..start + words.len())?;
+        words
+            .iter()
+            .zip(given)
+            .all(|(wanted, given)| given.text == *wanted)
+            .then_some((prefix, start + words.len()))
     })?;
-    let skip = prefix.subcommand.len();
     let rest = arguments.get(skip..).unwrap_or_default();
     let mut start = options_end(rest, prefix.values);
-    if matches!(name, "npm" | "npx" | "pnpm" | "yarn" | "bunx")
-        && let Some(code) = option_value(rest, &["-c", "--call", "--shell-mode"])
+    let shell_mode = |field: &Field| matches!(field.text.as_str(), "-c" | "--shell-mode");
+    if name == "pnpm" && arguments.get(..skip + start).unwrap_or_default().iter().any(shell_mode) {
+        let (code, origin) = joined(rest.get(start..)?)?;
+        runner.state_command(invocation);
+        return Some(runner.evaluate(&code, origin, &invocation.stdin));
+    }
+    if matches!(name, "npm" | "npx" | "yarn" | "bunx")
+        && let Some(code) = option_value(arguments, &["-c", "--call"])
     {
         runner.state_command(invocation);
         return Some(runner.evaluate(&code.as_text(), code.origin, &invocation.stdin));
@@ -340,7 +351,10 @@ pub(super) fn env(runner: &mut Runner<'_, '_>, invocation: &Invocation) -> Text 
         start += 1;
     }
     while let Some(field) = arguments.get(start) {
-        let Some((name, value)) = assignment(&field.text) else { break };
+        // Any name will do, also one that no shell could set: `BASH_FUNC_ls%%`.
+        let Some((name, value)) = field.text.split_once('=').filter(|(name, _)| !name.is_empty()) else {
+            break;
+        };
         env.push((name.to_owned(), Text { text: value.to_owned(), taint: field.taint }));
         start += 1;
     }
