@@ -230,14 +230,14 @@ provider:
     fn mistakes_are_told_with_their_place() {
         for (change, by, says) in [
             ("version: 1", "version: 2", "2:10"),
-            ("label: Example", "label: Example\n  tenant: x", "unknown field"),
+            ("label: Example", "label: Example\n  tenant: x", "there is no key \"tenant\""),
             (
                 "issuer: https://id.example",
                 "issuer: http://id.example",
                 "5:11: an issuer is an https address",
             ),
             ("issuer: https://id.example", "issuer: nonsense", "an issuer is an https address"),
-            ("admin: true", "admn: true", "unknown field"),
+            ("admin: true", "admn: true", "there is no key \"admn\""),
             (
                 "client_id: banksman",
                 "client_secret: {env: BANKSMAN_NO_SUCH_VARIABLE}\n  client_id: b",

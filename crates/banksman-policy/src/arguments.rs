@@ -178,10 +178,11 @@ impl Test {
         };
         match self {
             Self::Equals(wanted) => Answer::of(value == wanted),
-            Self::Not(unwanted) => Answer::of(value != unwanted),
+            Self::Not(unwanted) => is_none_of(value, std::slice::from_ref(unwanted), name),
             Self::OneOf(wanted) => Answer::of(wanted.contains(value)),
-            Self::NotIn(unwanted) => Answer::of(!unwanted.contains(value)),
+            Self::NotIn(unwanted) => is_none_of(value, unwanted, name),
             Self::Regex(regex) => on_text(value, name, |text| regex.is_match(text)),
+            Self::Glob(glob) if glob.exact().is_some() && glob.exact() == value.as_str() => Answer::Yes,
             Self::Glob(glob) => on_text(value, name, |text| glob.fits(text)),
             Self::Contains(wanted) => contains(value, wanted, name),
             Self::Compare(comparison, limit) => match value {
@@ -205,17 +206,69 @@ impl Comparison {
     }
 }
 
-/// A pattern for texts, asked of something else: nobody can say what the rule's author would have wanted.
-fn on_text(value: &Json, name: &str, fits: impl FnOnce(&str) -> bool) -> Answer {
+/// A pattern for texts, asked of something else: nobody can say what the rule's author would have wanted. Nor of a path
+/// that leads back out of where it seems to be.
+fn on_text(value: &Json, name: &str, fits: impl Fn(&str) -> bool) -> Answer {
     match value {
-        Json::String(text) => Answer::of(fits(text)),
+        Json::String(text) => match without_detours(text) {
+            Some(plain) if fits(text) || fits(&plain) => {
+                Answer::Unclear(format!("{name} goes up by `..`, so it may lead elsewhere than it seems"))
+            }
+            Some(_) => Answer::No,
+            None => Answer::of(fits(text)),
+        },
         other => Answer::Unclear(format!("{name} is {}, not a text", other.kind_name())),
+    }
+}
+
+/// Where a path with `..` in it leads, also if it is written with backslashes or percent signs; `None` if it has none.
+fn without_detours(text: &str) -> Option<String> {
+    if !text.contains("..") && !text.contains('%') {
+        return None;
+    }
+    let mut decoded = text.to_owned();
+    for (written, meant) in
+        [("%25", "%"), ("%2e", "."), ("%2E", "."), ("%2f", "/"), ("%2F", "/"), ("%5c", "/"), ("%5C", "/")]
+    {
+        decoded = decoded.replace(written, meant);
+    }
+    let parts: Vec<&str> = decoded.split(['/', '\\']).collect();
+    if !parts.contains(&"..") {
+        return None;
+    }
+    let mut kept: Vec<&str> = Vec::new();
+    for part in parts {
+        match (part, kept.last()) {
+            (".", _) => {}
+            ("..", Some(last)) if !matches!(*last, "" | "..") => {
+                kept.pop();
+            }
+            _ => kept.push(part),
+        }
+    }
+    Some(kept.join("/"))
+}
+
+/// Whether a value is another one than these. One of another type is, word for word; whether it is to the tool, nobody can
+/// say: `"5"` and `["prod"]` are 5 and prod to many.
+fn is_none_of(value: &Json, unwanted: &[Json], name: &str) -> Answer {
+    let kind = value.kind_name();
+    let is_null = |value: &Json| matches!(value, Json::Null);
+    if unwanted.contains(value) {
+        Answer::No
+    } else if is_null(value)
+        || unwanted.iter().all(is_null)
+        || unwanted.iter().any(|other| other.kind_name() == kind)
+    {
+        Answer::Yes
+    } else {
+        Answer::Unclear(format!("{name} is {kind}, and is compared with something else"))
     }
 }
 
 fn contains(value: &Json, wanted: &Json, name: &str) -> Answer {
     match (value, wanted) {
-        (Json::String(text), Json::String(part)) => Answer::of(text.contains(part)),
+        (Json::String(_), Json::String(part)) => on_text(value, name, |text| text.contains(part)),
         (Json::Array(items), wanted) => Answer::of(items.contains(wanted)),
         (Json::Object(members), Json::String(key)) => Answer::of(members.get(key).is_some()),
         (other, _) => Answer::Unclear(format!("{name} is {}, which contains nothing", other.kind_name())),

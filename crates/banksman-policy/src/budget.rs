@@ -36,6 +36,11 @@ impl Budget {
         if !limit.is_finite() || limit < 0.0 {
             return Err("a budget is nothing or more".into());
         }
+        if let Some(dollars) = written.unestimated_usd
+            && (counts != Counts::Cost || !dollars.is_finite() || dollars < 0.0)
+        {
+            return Err("unestimated_usd is nothing or more, and goes only with cost_usd".into());
+        }
         let warn_at = written.warn_at.unwrap_or(0.8);
         if !(0.0..=1.0).contains(&warn_at) {
             return Err("warn_at is a part of the budget, from 0 to 1".into());
@@ -51,8 +56,9 @@ impl Budget {
             None => return Err("a budget needs `over`, unless it is per session".into()),
         };
         let source = format!("budgets.{name}");
-        let window = (window, Window::new(&source, counts, per, over, condition)?);
-        Ok((Self { source, window: window.0, limit, warn_at, at_limit, unit }, window.1))
+        let mut spent = Window::new(&source, counts, per, over, condition)?;
+        spent.unestimated = written.unestimated_usd;
+        Ok((Self { source, window, limit, warn_at, at_limit, unit }, spent))
     }
 
     /// What a budget of which this much is spent demands, and why.

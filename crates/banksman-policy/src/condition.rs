@@ -2,6 +2,7 @@
 
 use banksman_core::json::Json;
 use banksman_core::{Action, Annotations, Assessment, Kind, Mode, Risk, Severity};
+use banksman_risk::spelled;
 use jiff::tz::TimeZone;
 use serde_saphyr::Spanned;
 
@@ -116,7 +117,7 @@ impl Condition {
                 .transpose()
                 .map_err(|problem| source.error(at, problem))?,
             finding: written.finding.as_slice().to_vec(),
-            action_type: written.action_type.as_slice().to_vec(),
+            action_type: written.action_type.as_slice().iter().map(|name| name.map(spelled)).collect(),
             severity: written.severity.as_slice().iter().map(|name| name.0).collect(),
             mode: written.mode.as_slice().to_vec(),
             arguments,
@@ -127,6 +128,12 @@ impl Condition {
     /// Whether it names tools, which is what makes a tool known.
     pub(crate) fn names_tools(&self) -> bool {
         !self.tool.is_empty()
+    }
+
+    /// Whether it asks for what makes an action look harmless and is only known of calls that we pass on ourselves: the
+    /// server that a tool belongs to, and the milder of what servers say of tools.
+    pub(crate) fn believes_server(&self) -> bool {
+        !self.server.is_empty() || self.hints.any_mild()
     }
 
     /// The windows that it asks, by name. An expression is taken to ask each that it mentions.
@@ -147,7 +154,8 @@ impl Condition {
             && fits(&self.agent, Some(facts.agent))
             && fits(&self.session, action.session.as_deref())
             && fits(&self.server, action.server.as_deref())
-            && fits(&self.action_type, action.action_type.as_deref())
+            && (self.action_type.is_empty()
+                || fits(&self.action_type, action.action_type.as_deref().map(spelled).as_deref()))
             && among(&self.kind, Some(action.kind))
             && among(&self.mode, Some(facts.mode))
             && among(&self.severity, action.predicted_severity)
@@ -159,7 +167,12 @@ impl Condition {
         if !plain {
             return Answer::No;
         }
-        let arguments = self.arguments.iter().fold(Answer::Yes, |answer, argument| {
+        let claims = if self.believes_server() && !action.forwarded {
+            Answer::Unclear("its server and what is said of the tool are the agent's own word".into())
+        } else {
+            Answer::Yes
+        };
+        let arguments = self.arguments.iter().fold(claims, |answer, argument| {
             answer.and(|| match question.args() {
                 Some(args) => argument.ask(args),
                 None => Answer::Unclear("the arguments cannot be read".into()),
@@ -184,6 +197,14 @@ fn among<T: PartialEq>(allowed: &[T], value: Option<T>) -> bool {
 }
 
 impl Hints {
+    fn any_mild(&self) -> bool {
+        let Self { read_only, destructive, idempotent, open_world } = *self;
+        read_only == Some(true)
+            || destructive == Some(false)
+            || idempotent == Some(true)
+            || open_world == Some(false)
+    }
+
     /// A hint that a rule asks for has to be given: what a server does not say, nobody assumes.
     fn fit(&self, said: Option<&Annotations>) -> bool {
         let fits = |asked: Option<bool>, said: Option<bool>| asked.is_none() || asked == said;

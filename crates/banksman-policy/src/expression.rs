@@ -1,5 +1,7 @@
 //! `when`: CEL expressions over the action and what is known of it.
 
+use std::borrow::Cow;
+
 use banksman_core::{Action, Assessment};
 use cel::{Context, Program, Value};
 use jiff::tz::TimeZone;
@@ -74,6 +76,15 @@ impl Expression {
     }
 }
 
+/// An action without what only its gateway could know, if no gateway says so: an expression that asks for it is unclear.
+fn believed(action: &Action) -> Cow<'_, Action> {
+    if action.forwarded || (action.server.is_none() && action.annotations.is_none()) {
+        Cow::Borrowed(action)
+    } else {
+        Cow::Owned(Action { server: None, annotations: None, ..action.clone() })
+    }
+}
+
 /// What expressions see. Made at most once for an action, and only if a rule asks: turning arguments into CEL's
 /// values costs more than all the rest of a judgement.
 pub(crate) struct Scene<'a> {
@@ -100,7 +111,7 @@ impl<'a> Scene<'a> {
             // What cannot be turned into a value is not there, so that an expression which needs it is unclear.
             let args: Option<serde_json::Value> = serde_json::from_str(self.action.args.as_str()).ok();
             let _ = context.add_variable("args", args);
-            let _ = context.add_variable("action", self.action);
+            let _ = context.add_variable("action", believed(self.action).as_ref());
             let _ = context.add_variable("assessment", self.assessment);
             let _ = context.add_variable("agent", self.facts.agent);
             let facts = FactsInView {

@@ -46,11 +46,11 @@ pub struct PolicyFile {
     /// What holds where no rule says otherwise.
     #[serde(default)]
     pub defaults: Defaults,
-    /// What a risk demands, whatever the tool.
+    /// What a risk and those above it demand, whatever the tool.
     #[serde(default)]
     #[schemars(schema_with = "keyed::<Risk, Demand>")]
     pub risks: BTreeMap<Risk, Spanned<Demand>>,
-    /// What a severity demands, on top of Tinman's matrix.
+    /// What a severity and those above it demand, on top of Tinman's matrix.
     #[serde(default)]
     #[schemars(schema_with = "keyed::<SeverityName, Demand>")]
     pub severities: BTreeMap<SeverityName, Spanned<Demand>>,
@@ -85,7 +85,7 @@ pub struct PolicyFile {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub redact: Vec<Spanned<String>>,
-    /// Tools by exact name: the short form of rules that match nothing else.
+    /// Tools by name or pattern: the short form of rules that match nothing else. `accepts`, `ttl` and `when` need a rule.
     #[serde(default)]
     #[schemars(with = "BTreeMap<String, Demand>")]
     pub tools: BTreeMap<String, Spanned<Demand>>,
@@ -273,17 +273,17 @@ pub struct Match {
     pub session: OneOrMany<Glob>,
     /// The kind of action.
     pub kind: OneOrMany<Kind>,
-    /// The risk that reading found: `high`, `[low, medium]` or `">= medium"`.
+    /// The risk that reading found: `high` and no other, `[low, medium]` or `">= medium"`.
     pub risk: Option<RiskRange>,
     /// A finding, by id or pattern.
     pub finding: OneOrMany<Glob>,
-    /// The action type, by name or pattern.
+    /// The action type, by name or pattern; `Fine-Tune` is `fine_tune`.
     pub action_type: OneOrMany<Glob>,
     /// The severity that the agent predicts.
     pub severity: OneOrMany<SeverityName>,
     /// The operating mode.
     pub mode: OneOrMany<Mode>,
-    /// The MCP server that the tool belongs to, by name or pattern.
+    /// The MCP server that the tool belongs to, by name or pattern. Unclear unless Banksman itself passes the call on.
     pub server: OneOrMany<Glob>,
     /// What the tool's server says of the tool.
     pub annotations: Hints,
@@ -298,7 +298,9 @@ pub struct Match {
     pub args: BTreeMap<String, Spanned<ArgumentTest>>,
 }
 
-/// What an MCP server says of a tool. It is a hint: nothing that a server says makes a rule milder than another.
+/// What an MCP server says of a tool. It is a hint: nothing that a server says makes a rule milder than another. Asking for
+/// the harmless one (`read_only: true`, `destructive: false`, `idempotent: true`, `open_world: false`) is unclear unless
+/// Banksman itself passes the call on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Hints {

@@ -28,6 +28,11 @@ impl Glob {
         self.0.chars().all(|c| c == '*')
     }
 
+    /// The same pattern in another spelling.
+    pub(crate) fn map(&self, spell: impl FnOnce(&str) -> String) -> Self {
+        Self(spell(&self.0).into())
+    }
+
     /// What comes before the first wildcard.
     #[must_use]
     pub fn prefix(&self) -> &str {

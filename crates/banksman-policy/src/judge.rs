@@ -1,6 +1,7 @@
 //! What an action demands: the strictest of everything that has something to say about it.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use banksman_core::{Action, Assessment, Quorum, Risk, Tier, Triage, Verdict, combine_chains};
 
@@ -9,7 +10,7 @@ use crate::compile::{CompiledRule, Effect, Policy};
 use crate::condition::Question;
 use crate::facts::Facts;
 use crate::people::remember_limits;
-use crate::tinman::{BLOCKED_TYPES, REVIEWED_IN_PRODUCTION, matrix_tier};
+use crate::tinman::{matrix_tier, type_tier};
 
 /// What an action demands, and everything that had a say in it.
 #[derive(Debug, Clone)]
@@ -40,12 +41,18 @@ struct Voice<'p> {
     source: Cow<'p, str>,
     effect: Cow<'p, Effect>,
     note: Option<String>,
+    /// Whether it may also allow something, as only what surely is about this action may.
+    allows: bool,
 }
 
 impl<'p> Voice<'p> {
+    fn of(source: impl Into<Cow<'p, str>>, effect: &'p Effect) -> Self {
+        Self { source: source.into(), effect: Cow::Borrowed(effect), note: None, allows: true }
+    }
+
     fn floor(source: impl Into<Cow<'p, str>>, tier: Tier, note: impl Into<String>) -> Self {
         let effect = Effect { tier: Some(tier), quorum: usual_quorum(tier), ..Effect::default() };
-        Self { source: source.into(), effect: Cow::Owned(effect), note: Some(note.into()) }
+        Self { source: source.into(), effect: Cow::Owned(effect), note: Some(note.into()), allows: false }
     }
 }
 
@@ -70,14 +77,15 @@ impl Policy {
             .max()
             .unwrap_or(Risk::None);
 
-        let known = matched.iter().any(|(rule, _)| rule.condition.names_tools());
+        // A rule of which nobody knows whether it is about this action says nothing for it.
+        let known =
+            matched.iter().any(|(rule, answer)| *answer == Answer::Yes && rule.condition.names_tools());
         let mut voices: Vec<Voice<'_>> =
             matched.into_iter().map(|(rule, answer)| rule_voice(rule, answer)).collect();
         if !known {
             voices.push(Voice {
-                source: "defaults.unknown_tool".into(),
-                effect: Cow::Borrowed(&self.unknown),
-                note: Some("no rule names this tool".into()),
+                note: Some("no rule that surely matches names this tool".into()),
+                ..Voice::of("defaults.unknown_tool", &self.unknown)
             });
         }
         voices.extend(assessment.triage.as_ref().and_then(triage_voice));
@@ -99,13 +107,7 @@ impl Policy {
 
     /// What is demanded whatever the rules say: by risk, preset, severity, action type and cost.
     fn add_floors<'p>(&'p self, voices: &mut Vec<Voice<'p>>, action: &Action, facts: &Facts<'_>, risk: Risk) {
-        if let Some(effect) = self.risks.get(&risk) {
-            voices.push(Voice {
-                source: format!("risks.{risk}").into(),
-                effect: Cow::Borrowed(effect),
-                note: None,
-            });
-        }
+        voices.extend(at_and_below("risks", &self.risks, risk));
         let floor = self.preset.floor(risk);
         if floor > Tier::Auto {
             voices.push(Voice::floor(
@@ -120,22 +122,22 @@ impl Policy {
                 matrix_tier(severity, facts.mode),
                 format!("{severity} in {}", facts.mode),
             ));
-            if let Some(effect) = self.severities.get(&severity) {
-                let source = format!("severities.{severity}").into();
-                voices.push(Voice { source, effect: Cow::Borrowed(effect), note: None });
-            }
+            voices.extend(at_and_below("severities", &self.severities, severity));
         }
         if let Some(kind) = action.action_type.as_deref() {
-            if BLOCKED_TYPES.contains(&kind) {
-                voices.push(Voice::floor(
-                    "tinman.blocked_type",
-                    Tier::Block,
-                    format!("{kind} is never allowed"),
-                ));
-            } else if REVIEWED_IN_PRODUCTION.contains(&kind) && facts.mode == banksman_core::Mode::Production
-            {
-                let note = format!("{kind} in production is seen by a person");
-                voices.push(Voice::floor("tinman.reviewed_type", Tier::Approve, note));
+            match type_tier(kind, facts.mode) {
+                Tier::Auto | Tier::Notify => {}
+                tier @ (Tier::Approve | Tier::Escalate) => {
+                    let note = format!("{kind} in {} is seen by a person", facts.mode);
+                    voices.push(Voice::floor("tinman.reviewed_type", tier, note));
+                }
+                tier @ Tier::Block => {
+                    voices.push(Voice::floor(
+                        "tinman.blocked_type",
+                        tier,
+                        format!("{kind} is never allowed"),
+                    ));
+                }
             }
         }
         if let Some(cost) = action.estimate.cost_usd {
@@ -196,7 +198,8 @@ impl Policy {
         let more = voices.iter().map(|voice| voice.effect.extra_people).max().unwrap_or(0);
         let quorum = Quorum::new(quorum.count() + more, quorum.roles().to_vec());
         let remember =
-            remember_limits(voices.iter().filter_map(|voice| voice.effect.allow_remember.as_ref()));
+            remember_limits(voices.iter().filter_map(|voice| voice.effect.allow_remember.as_ref()))
+                .filter(|_| voices.iter().any(|voice| voice.allows && voice.effect.allow_remember.is_some()));
         let anyone = Quorum::one();
         let chains: Vec<_> = voices
             .iter()
@@ -271,15 +274,40 @@ fn triage_voice(triage: &Triage) -> Option<Voice<'static>> {
     };
     let quorum = tier.and_then(usual_quorum);
     let effect = Effect { tier, quorum, risk: triage.risk, ..Effect::default() };
-    Some(Voice { source: source.into(), effect: Cow::Owned(effect), note: Some(note) })
+    Some(Voice { source: source.into(), effect: Cow::Owned(effect), note: Some(note), allows: false })
+}
+
+/// What a table demands of a level: what it demands of lesser ones too, so that nothing gets milder by being worse. How
+/// long things last and who is told is said by the nearest entry, and what is allowed only by that of the level itself.
+fn at_and_below<'p, L: Ord + Copy + std::fmt::Display>(
+    table: &'p str,
+    entries: &'p BTreeMap<L, Effect>,
+    level: L,
+) -> impl Iterator<Item = Voice<'p>> {
+    entries.range(..=level).rev().enumerate().map(move |(steps_down, (entry, effect))| {
+        let mut voice = Voice::of(format!("{table}.{entry}"), effect);
+        voice.allows = *entry == level;
+        if steps_down > 0 {
+            voice.effect = Cow::Owned(Effect {
+                timeout: None,
+                claim_within: None,
+                lease: None,
+                message: None,
+                route: None,
+                ..effect.clone()
+            });
+        }
+        voice
+    })
 }
 
 fn rule_voice(rule: &CompiledRule, answer: Answer) -> Voice<'_> {
-    let note = match answer {
+    let note = match &answer {
         Answer::Unclear(why) => Some(format!("counts because it could not be decided: {why}")),
         Answer::Yes | Answer::No => None,
     };
-    Voice { source: Cow::Borrowed(&rule.id), effect: Cow::Borrowed(&rule.effect), note }
+    let allows = answer == Answer::Yes;
+    Voice { note, allows, ..Voice::of(rule.id.as_str(), &rule.effect) }
 }
 
 /// Findings that are accepted by a rule that surely matches.

@@ -14,6 +14,7 @@
 pub mod file;
 
 mod load;
+mod mistake;
 mod span;
 
 mod arguments;

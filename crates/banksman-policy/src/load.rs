@@ -5,6 +5,7 @@ use std::fmt;
 use serde_saphyr::{Location, Spanned};
 
 use crate::file::PolicyFile;
+use crate::mistake;
 
 /// A place in a policy's text.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,10 +89,7 @@ impl Source {
         let options = serde_saphyr::options! { with_snippet: false, strict_booleans: true };
         serde_saphyr::from_str_with_options(&self.text, options).map_err(|error| {
             let place = error.location().unwrap_or(Location::UNKNOWN);
-            let message = error.to_string();
-            // The message ends in "at line 3, column 5", which the place says already.
-            let problem = message.rsplit_once(" at line ").map_or(message.as_str(), |(problem, _)| problem);
-            self.error(place, problem)
+            self.error(place, mistake::in_words(&error))
         })
     }
 

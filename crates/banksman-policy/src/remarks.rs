@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use banksman_core::{Risk, Severity, Tier};
+
 use crate::compile::{CompiledRule, Effect, Policy};
 use crate::glob::Glob;
 use crate::load::{Place, Source};
@@ -42,6 +44,14 @@ impl Policy {
             if demands_nothing(rule) {
                 remarks.push(rule.remark("demands nothing, so it changes nothing"));
             }
+            if rule.effect.tier == Some(Tier::Auto) && !rule.condition.names_tools() {
+                remarks.push(rule.remark(
+                    "lets nothing through: it names no tool, and a tool that no rule names is held; add `tool: '*'` if all are meant",
+                ));
+            }
+            if let Some(worse) = self.forgotten_worse(rule) {
+                remarks.push(rule.remark(worse));
+            }
             let named = rule.condition.finding.iter().map(|glob| ("matches", glob));
             let named = named.chain(rule.accepts.iter().map(|glob| ("accepts", glob)));
             for (how, glob) in named.filter(|(_, glob)| !self.finds(glob)) {
@@ -62,6 +72,35 @@ impl Policy {
         let order: HashMap<&str, usize> = self.rules.iter().map(|rule| rule.id.as_str()).zip(0..).collect();
         remarks.sort_by_key(|remark| order.get(remark.rule.as_str()).copied());
         remarks
+    }
+
+    /// What is worse than what a strict rule asks for, and passes it by.
+    fn forgotten_worse(&self, rule: &CompiledRule) -> Option<String> {
+        if rule.effect.tier < Some(Tier::Escalate) {
+            return None;
+        }
+        let others = || self.rules.iter().filter(|other| other.effect.tier >= rule.effect.tier);
+        let risk = rule.condition.risk.as_deref().and_then(|asked| {
+            let most = asked.iter().max()?;
+            let seen = |risk: &Risk| {
+                others()
+                    .any(|other| other.condition.risk.as_deref().is_some_and(|asked| asked.contains(risk)))
+                    || self.risks.range(..=*risk).any(|(_, effect)| effect.tier >= rule.effect.tier)
+            };
+            let forgotten = Risk::ALL.iter().find(|risk| *risk > most && !seen(risk))?;
+            Some(format!(
+                "is about what is {most} and not about what is {forgotten}: write `risk: '>= {most}'`"
+            ))
+        });
+        risk.or_else(|| {
+            let most = rule.condition.severity.iter().max()?;
+            let seen = |severity: &Severity| {
+                others().any(|other| other.condition.severity.contains(severity))
+                    || self.severities.range(..=*severity).any(|(_, effect)| effect.tier >= rule.effect.tier)
+            };
+            let forgotten = Severity::ALL.iter().find(|severity| *severity > most && !seen(severity))?;
+            Some(format!("is about {most} and not about {forgotten}: list both"))
+        })
     }
 
     /// Whether reading can find something of this id.

@@ -37,10 +37,14 @@ fn shadows(over: &CompiledRule, under: &CompiledRule) -> bool {
     // What a rule accepts counts only where it surely matches, so covering what it may match is not enough.
     let accepts = under.accepts.is_empty()
         || (covers_all(&over.accepts, &under.accepts) && over.condition.is_always_decided());
-    // Naming a tool is what makes it known.
-    let known = !under.condition.names_tools() || over.condition.names_tools();
+    // Naming a tool is what makes it known, where the rule surely matches.
+    let known = !under.condition.names_tools()
+        || (over.condition.names_tools() && over.condition.is_always_decided());
+    // The same holds for what may be remembered.
+    let remembers = under.effect.allow_remember.is_none() || over.condition.is_always_decided();
     accepts
         && known
+        && remembers
         && as_strict(&over.effect, &under.effect)
         && matches_more(&over.condition, &under.condition)
 }
@@ -140,9 +144,10 @@ fn matches_more(over: &Condition, under: &Condition) -> bool {
 }
 
 impl Condition {
-    /// Whether it always has an answer: nothing in it depends on the type of an argument, on what was counted, or can fail.
+    /// Whether it always has an answer: nothing in it depends on the type of an argument, on what was counted, on who says
+    /// so, or can fail.
     fn is_always_decided(&self) -> bool {
-        self.arguments.is_empty() && self.windows.is_empty() && self.when.is_none()
+        self.arguments.is_empty() && self.windows.is_empty() && self.when.is_none() && !self.believes_server()
     }
 }
 

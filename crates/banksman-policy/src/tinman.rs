@@ -1,6 +1,7 @@
 //! Tinman's matrix: what a severity demands in a mode.
 
 use banksman_core::{Mode, Severity, Tier};
+use banksman_risk::action_type_severity;
 
 /// What a severity demands in a mode, by the matrix of Tinman's document.
 ///
@@ -15,12 +16,17 @@ pub const fn matrix_tier(severity: Severity, mode: Mode) -> Tier {
     }
 }
 
-/// Action types that are never allowed: "Destructive tool calls", "Safety filter modifications".
-pub(crate) const BLOCKED_TYPES: &[&str] = &["destructive_tool_call", "safety_filter_change"];
-
-/// Action types that a person always sees in production.
-pub(crate) const REVIEWED_IN_PRODUCTION: &[&str] =
-    &["prompt_mutation", "tool_policy_change", "safety_filter_change", "fine_tune"];
+/// What an action type demands in a mode: "Destructive tool calls" and "Safety filter modifications" never happen, and a
+/// person sees what changes the agent itself in production.
+pub(crate) fn type_tier(action_type: &str, mode: Mode) -> Tier {
+    match (action_type_severity(action_type), mode) {
+        (Some(Severity::S3 | Severity::S4), _) => Tier::Block,
+        (Some(Severity::S2), Mode::Production) => Tier::Approve,
+        (Some(Severity::S2), Mode::Lab | Mode::Shadow) | (Some(Severity::S0 | Severity::S1) | None, _) => {
+            Tier::Auto
+        }
+    }
+}
 
 /// The agent's own estimate beyond which a person sees it, in US dollars.
 pub(crate) const COST_THRESHOLD_USD: f64 = 5.0;

@@ -28,6 +28,8 @@ pub(crate) struct Window {
     counts: Counts,
     per: Vec<Key>,
     over_seconds: u64,
+    /// What an action counts as that says nothing of its cost, in dollars.
+    pub(crate) unestimated: Option<f64>,
     /// What tells its meters from those of a window of the same name that counts something else.
     description: String,
 }
@@ -72,7 +74,8 @@ impl Window {
     ) -> Result<Self, String> {
         let keys = per.iter().map(|key| Key::parse(key)).collect::<Result<_, _>>()?;
         let description = format!("{name}\n{counts:?}\n{per:?}");
-        Ok(Self { name: name.to_owned(), condition, counts, per: keys, over_seconds, description })
+        let name = name.to_owned();
+        Ok(Self { name, condition, counts, per: keys, over_seconds, unestimated: None, description })
     }
 
     fn meter(&self, question: &Question<'_>) -> MeterId {
@@ -89,8 +92,8 @@ impl Window {
         match (&self.counts, self.condition.ask(question)) {
             (_, Answer::No) | (Counts::Failures, _) => Share::Nothing,
             (Counts::Proposals, _) => Share::Amount(ONE),
-            (Counts::Cost, _) => match question.action.estimate.cost_usd {
-                None => Share::Nothing,
+            (Counts::Cost, _) => match question.action.estimate.cost_usd.or(self.unestimated) {
+                None => Share::Unclear("there is no estimate of its cost".into()),
                 Some(cost) => Share::of(cost, "its cost"),
             },
             (Counts::Sum(path), _) => {

@@ -57,9 +57,12 @@ pub struct Budget {
     /// Kept apart by: `agent`, `session`, `tool`, `args.customer`. All together, unless said.
     #[serde(default)]
     pub per: OneOrMany<String>,
-    /// So many dollars, by the agent's own estimates.
+    /// So many dollars, by the agent's own estimates. An action without an estimate counts as over the limit.
     #[serde(default)]
     pub cost_usd: Option<f64>,
+    /// What an action without an estimate counts as instead, in dollars.
+    #[serde(default)]
+    pub unestimated_usd: Option<f64>,
     /// So many actions.
     #[serde(default)]
     pub actions: Option<u32>,

@@ -17,3 +17,4 @@ mod replay;
 mod schema;
 mod strictness;
 mod templates;
+mod unclear;

@@ -95,6 +95,32 @@ fn findings_that_nothing_finds_and_rules_that_demand_nothing_are_told() {
 }
 
 #[test]
+fn rules_that_let_nothing_through_or_forget_what_is_worse_are_told() {
+    for (rules, says) in [
+        ("- {id: a, match: {annotations: {read_only: true}}, tier: auto}", Some("lets nothing through")),
+        ("- {id: a, match: {tool: '*', annotations: {read_only: true}}, tier: auto}", None),
+        (
+            "- {id: a, match: {risk: high}, tier: block}",
+            Some("not about what is critical: write `risk: '>= high'`"),
+        ),
+        ("- {id: a, match: {risk: [low, high]}, tier: escalate}", Some("critical")),
+        ("- {id: a, match: {severity: S3}, tier: block}", Some("not about S4")),
+        ("- {id: a, match: {risk: '>= high'}, tier: block}", None),
+        ("- {id: a, match: {risk: medium}, tier: notify}", None),
+        (
+            "- {id: a, match: {risk: high}, tier: escalate}\n- {id: b, match: {risk: critical}, tier: block}",
+            None,
+        ),
+    ] {
+        let found = remarks(&format!("rules:\n{rules}\n"));
+        match says {
+            Some(says) => assert!(found.iter().any(|remark| remark.contains(says)), "{rules} {found:?}"),
+            None => assert!(found.is_empty(), "{rules} {found:?}"),
+        }
+    }
+}
+
+#[test]
 fn thousands_of_rules_are_compared_quickly() {
     let rules: String =
         (0..10_000).map(|n| format!("- {{id: r{n}, match: {{tool: tool_{n}}}, tier: approve}}\n")).collect();
