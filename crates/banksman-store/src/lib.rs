@@ -6,6 +6,7 @@
 mod credential;
 mod encode;
 mod health;
+mod ledger;
 mod person;
 mod port;
 mod post;
@@ -19,6 +20,7 @@ pub mod sqlite;
 pub mod conformance;
 
 pub use credential::{Credential, SessionMark};
+pub use ledger::{Seal, SignedCheckpoint};
 pub use person::{Failures, Hidden, Link, LinkPurpose, Passkey, Person, Subject, Totp};
 pub use port::{
     AdvancedCase, BatchRecord, Commit, CommitError, Committed, Conflict, Control, ControlChange,

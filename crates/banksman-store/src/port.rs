@@ -10,6 +10,7 @@ use banksman_core::{
     Notice, Submission, Timestamp, TokenId,
 };
 
+use crate::ledger::{Seal, SignedCheckpoint};
 use crate::post::{Delivery, DeliveryQuery, Job, JobQuery, Post};
 use crate::{CaseQuery, Credential, EventQuery, PendingCounts, Person};
 
@@ -82,6 +83,15 @@ pub trait Store: Send + Sync + 'static {
 
     /// The place of the newest audit event; zero if there is none.
     async fn last_seq(&self) -> Result<u64, StoreError>;
+
+    /// The hashes of the full pages of the audit log that the ledger has taken in, from this one on.
+    async fn ledger_pages(&self, from: u64) -> Result<Vec<Digest>, StoreError>;
+
+    /// Checkpoints of the audit log that cover more than so many events, the smallest first.
+    async fn checkpoints(&self, beyond: u64, limit: usize) -> Result<Vec<SignedCheckpoint>, StoreError>;
+
+    /// The one that covers most.
+    async fn last_checkpoint(&self) -> Result<Option<SignedCheckpoint>, StoreError>;
 
     /// The oldest notices that have not been delivered yet.
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError>;
@@ -295,6 +305,8 @@ pub enum ControlChange {
         at: Timestamp,
         until: Timestamp,
     },
+    /// The ledger has taken in more of the audit log. What is known of it already stays as it is.
+    Seal(Box<Seal>),
 }
 
 impl ControlChange {
@@ -316,7 +328,7 @@ impl ControlChange {
             | Self::PutPerson(_) => true,
             // A browser that signed in takes nothing from anyone. What it came with is not known yet, and so is looked up.
             Self::AddCredential(credential) => credential.session.is_none(),
-            Self::NotePerson(_) | Self::Spend { .. } => false,
+            Self::NotePerson(_) | Self::Spend { .. } | Self::Seal(_) => false,
         }
     }
 

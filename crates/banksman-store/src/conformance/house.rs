@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use banksman_core::{
     ArgPatterns, Delegation, DelegationId, Digest, Freeze, FreezeId, FreezeScope, Grant, GrantId, GrantReach,
-    Mode, PrincipalKind, Timestamp, TokenId,
+    Mode, PrincipalKind, Risk, Timestamp, TokenId,
 };
 
 use super::Harness;
@@ -34,6 +34,7 @@ fn grant(number: u128, reach: GrantReach, digest: Option<Digest>, until: Timesta
         at: second(1),
         expires_at: until,
         uses_left: None,
+        risk: None,
     }
 }
 
@@ -116,6 +117,7 @@ pub async fn a_used_grant_is_read_back_with_what_is_left<H: Harness>() {
     let counted = Grant {
         args: Some(ArgPatterns::only(like)),
         uses_left: Some(2),
+        risk: Some(Risk::High),
         ..grant(1, GrantReach::Agent, None, second(100))
     };
     let other = grant(2, GrantReach::Agent, None, second(100));

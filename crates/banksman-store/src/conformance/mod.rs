@@ -33,6 +33,7 @@ pub mod meters;
 
 pub mod hostile;
 pub mod house;
+pub mod ledger;
 pub mod lists;
 pub mod log;
 pub mod outbox;
@@ -180,6 +181,10 @@ macro_rules! conformance_suite {
                 what_was_used_cannot_be_used_again
                 sessions_that_are_over_go
             }
+            ledger {
+                pages_and_checkpoints_are_read_back
+                what_was_sealed_stays_as_it_was
+            }
             hostile {
                 hostile_texts_survive
                 a_megabyte_survives
@@ -219,6 +224,7 @@ mod tests {
             include_str!("outbox.rs"),
             include_str!("post.rs"),
             include_str!("house.rs"),
+            include_str!("ledger.rs"),
             include_str!("people.rs"),
             include_str!("hostile.rs"),
         ] {

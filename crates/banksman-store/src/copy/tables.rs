@@ -177,6 +177,8 @@ pub(super) const TABLES: &[Table] = &[
         seq: INT8, at: INT8, type: TEXT, actor: TEXT, action: BYTEA, agent: TEXT, tool: TEXT,
         risk: TEXT, decision: TEXT, resolution: BOOL, observed: BOOL, body: TEXT,
     }),
+    table!("ledger_pages" by "page" { page: INT8, hash: BYTEA }),
+    table!("checkpoints" by "size" { size: INT8, at: INT8, note: TEXT }),
     table!("outbox" by "id" { id: INT8, action: BYTEA, notice: TEXT, at: INT8 }),
     table!("deliveries" by "id" {
         id: INT8, action: BYTEA, version: INT8, purpose: TEXT, round: INT8, channel: TEXT,

@@ -2,9 +2,10 @@
 
 use banksman_core::Timestamp;
 
+use super::rows::int;
 use super::session::{Session, failed};
 use crate::encode::json;
-use crate::{ControlChange, StoreError};
+use crate::{ControlChange, SignedCheckpoint, StoreError};
 
 pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<(), StoreError> {
     let run = async |sql: &str, params: super::session::Params<'_>| {
@@ -90,6 +91,17 @@ pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<
             run("DELETE FROM spent WHERE until <= $1", &[&at.as_micros()]).await?;
             let sql = "INSERT INTO spent (key, until) VALUES ($1, $2)";
             run(sql, &[&key.as_bytes().as_slice(), &until.as_micros()]).await
+        }
+        ControlChange::Seal(seal) => {
+            let numbers = (seal.first_page..).zip(&seal.pages).map(|(page, _)| int(page));
+            let numbers = numbers.collect::<Result<Vec<i64>, _>>()?;
+            let hashes: Vec<&[u8]> = seal.pages.iter().map(|hash| hash.as_bytes().as_slice()).collect();
+            let sql = "INSERT INTO ledger_pages (page, hash) SELECT * FROM unnest($1::bigint[], $2::bytea[])
+                       ON CONFLICT DO NOTHING";
+            run(sql, &[&numbers, &hashes]).await?;
+            let SignedCheckpoint { size, at, note } = &seal.checkpoint;
+            let sql = "INSERT INTO checkpoints (size, at, note) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+            run(sql, &[&int(*size)?, &at.as_micros(), note]).await
         }
     }
 }

@@ -47,7 +47,8 @@ use crate::encode::{EncodedCommit, of_rank};
 use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
-    EventQuery, Job, JobQuery, News, PendingCounts, Person, Store, StoreError, StoredEvent, StoredNotice,
+    EventQuery, Job, JobQuery, News, PendingCounts, Person, SignedCheckpoint, Store, StoreError, StoredEvent,
+    StoredNotice,
 };
 
 /// A store in a PostgreSQL database, which other nodes may use at the same time.
@@ -239,6 +240,23 @@ impl Store for PostgresStore {
 
     async fn last_seq(&self) -> Result<u64, StoreError> {
         count(&self.one_row("SELECT last_seq FROM head").await?, 0)
+    }
+
+    async fn ledger_pages(&self, from: u64) -> Result<Vec<Digest>, StoreError> {
+        let sql = "SELECT hash FROM ledger_pages WHERE page >= $1 ORDER BY page";
+        let found = self.readers.query(sql, &[&rows::int(from)?]).await?;
+        found.iter().map(|row| rows::digest(row, 0)).collect()
+    }
+
+    async fn checkpoints(&self, beyond: u64, limit: usize) -> Result<Vec<SignedCheckpoint>, StoreError> {
+        let sql = "SELECT size, at, note FROM checkpoints WHERE size > $1 ORDER BY size LIMIT $2";
+        let found = self.readers.query(sql, &[&rows::int(beyond)?, &lists::limit(limit)]).await?;
+        found.iter().map(rows::checkpoint).collect()
+    }
+
+    async fn last_checkpoint(&self) -> Result<Option<SignedCheckpoint>, StoreError> {
+        let sql = "SELECT size, at, note FROM checkpoints ORDER BY size DESC LIMIT 1";
+        self.readers.query(sql, &[]).await?.first().map(rows::checkpoint).transpose()
     }
 
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {

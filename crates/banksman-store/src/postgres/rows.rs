@@ -8,7 +8,7 @@ use banksman_core::{
 use tokio_postgres::Row;
 use tokio_postgres::types::FromSql;
 
-use crate::{Credential, StoreError, StoredNotice};
+use crate::{Credential, SignedCheckpoint, StoreError, StoredNotice};
 
 /// A column that holds something no version of this program writes.
 fn corrupt(column: usize, what: impl std::fmt::Display) -> StoreError {
@@ -135,6 +135,10 @@ pub(super) fn credential(row: &Row) -> Result<Credential, StoreError> {
 
 pub(super) fn notice(row: &Row) -> Result<StoredNotice, StoreError> {
     Ok(StoredNotice { id: get(row, 0)?, action: action_id(row, 1)?, notice: get(row, 2)?, at: time(row, 3)? })
+}
+
+pub(super) fn checkpoint(row: &Row) -> Result<SignedCheckpoint, StoreError> {
+    Ok(SignedCheckpoint { size: count(row, 0)?, at: time(row, 1)?, note: get(row, 2)? })
 }
 
 /// A number as the database counts; what does not fit is an error and not another number.

@@ -3,6 +3,7 @@
 use rusqlite::{Connection, params};
 
 use super::apply::ApplyError;
+use super::ledger;
 use crate::ControlChange;
 
 pub(super) fn change_control(connection: &Connection, change: &ControlChange) -> Result<(), ApplyError> {
@@ -116,6 +117,7 @@ pub(super) fn change_control(connection: &Connection, change: &ControlChange) ->
                 .prepare_cached("INSERT INTO spent (key, until) VALUES (?1, ?2)")?
                 .execute(params![key.as_bytes(), until.as_micros()])?;
         }
+        ControlChange::Seal(seal) => ledger::write(connection, seal)?,
     }
     Ok(())
 }

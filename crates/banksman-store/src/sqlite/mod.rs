@@ -4,6 +4,7 @@ mod apply;
 mod checkpoint;
 mod control;
 mod examine;
+mod ledger;
 mod lists;
 mod meters;
 mod pen;
@@ -34,7 +35,8 @@ use crate::encode::EncodedCommit;
 use crate::health::written;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
-    EventQuery, Job, JobQuery, PendingCounts, Person, Store, StoreError, StoredEvent, StoredNotice,
+    EventQuery, Job, JobQuery, PendingCounts, Person, SignedCheckpoint, Store, StoreError, StoredEvent,
+    StoredNotice,
 };
 
 /// How many read at a time, at the least; otherwise as many as there are cores. More would not be faster, and each costs
@@ -241,6 +243,18 @@ impl Store for SqliteStore {
 
     async fn last_seq(&self) -> Result<u64, StoreError> {
         self.read(read::last_seq).await
+    }
+
+    async fn ledger_pages(&self, from: u64) -> Result<Vec<Digest>, StoreError> {
+        self.read(move |connection| ledger::pages(connection, from)).await
+    }
+
+    async fn checkpoints(&self, beyond: u64, limit: usize) -> Result<Vec<SignedCheckpoint>, StoreError> {
+        self.read(move |connection| ledger::checkpoints(connection, beyond, limit)).await
+    }
+
+    async fn last_checkpoint(&self) -> Result<Option<SignedCheckpoint>, StoreError> {
+        self.read(ledger::last_checkpoint).await
     }
 
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {

@@ -2,6 +2,8 @@
 
 mod export;
 mod observed;
+mod prove;
+mod sealed;
 mod verify;
 
 use std::process::ExitCode;
@@ -33,8 +35,10 @@ enum Command {
     Observed(observed::Args),
     /// Write the whole log, oldest first, one event a line; `audit verify` reads it
     Export(export::Args),
-    /// Check that a log is whole, and what passkeys signed, without a server
+    /// Check that a log is what was signed: whole, unchanged, with the passkeys' signatures; without a server
     Verify(verify::Args),
+    /// Prove that one event is in the log, to someone who has neither the log nor the server
+    Prove(prove::Args),
 }
 
 #[derive(Debug, clap::Args)]
@@ -103,6 +107,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         Command::Observed(args) => observed::run(args, context),
         Command::Export(args) => export::run(args, context),
         Command::Verify(args) => verify::run(args, context),
+        Command::Prove(args) => prove::run(args, context),
     }
 }
 

@@ -11,6 +11,7 @@ use banksman_client::{AuditQuery, Client};
 use banksman_core::wire::EventView;
 use serde::Serialize;
 
+use super::verify::beside;
 use crate::context::Context;
 use crate::display::VisibleJson;
 use crate::exit::Exit;
@@ -54,7 +55,15 @@ pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         }
         return Ok(Exit::Done.into());
     };
+    // Before the events, so that they reach as far as it does.
+    let whole = args.since.is_none() && args.until.is_none();
+    let checkpoint =
+        whole.then(|| context.client()?.checkpoint().map_err(anyhow::Error::from)).transpose()?;
     let written = to_file(path, |file| export(args, context, file))?;
+    if let Some(checkpoint) = checkpoint {
+        let path = beside(path);
+        std::fs::write(&path, checkpoint.note).with_context(|| format!("cannot write {}", path.display()))?;
+    }
     if context.globals.json {
         context.print_json(&written)?;
     } else {
