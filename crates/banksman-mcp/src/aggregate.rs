@@ -7,10 +7,12 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::mpsc;
 
 use crate::body::{self, Body};
+use crate::catalogue::Catalogue;
 use crate::errand::QUEUE;
 use crate::gateway::{Gateway, bad_request};
 use crate::labels;
-use crate::message::{self, ERA_ONE, ERA_TWO, Era, Shape};
+use crate::lists::is_reserved;
+use crate::message::{self, ERA_ONE, ERA_TWO, Era, KNOWN_ONE, Shape};
 use crate::raw::{End, Members, quoted, with_element};
 use crate::relay::{new_session, sealed};
 use crate::session::Session;
@@ -23,9 +25,6 @@ use crate::{eras, relay, sse, tasks, wait_tool, words};
 
 /// Pages of one server's list that are read.
 const MAX_PAGES: usize = 100;
-
-/// Revisions of era one.
-const KNOWN: &[&str] = &["2025-03-26", "2025-06-18", ERA_ONE];
 
 /// The answer, with several servers behind us.
 pub(crate) async fn answer(visit: Visit) -> Response<Body> {
@@ -84,7 +83,7 @@ async fn capabilities(gateway: &Gateway) -> String {
 
 async fn initialize(visit: &Visit) -> Response<Body> {
     let asked = visit.message.text_param("protocolVersion").unwrap_or(ERA_ONE);
-    let version = if KNOWN.contains(&asked) { asked } else { ERA_ONE };
+    let version = if KNOWN_ONE.contains(&asked) { asked } else { ERA_ONE };
     let result = format!(
         r#"{{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"banksman","version":{}}}}}"#,
         quoted(version),
@@ -136,6 +135,9 @@ async fn list(visit: &Visit, key: &str, names: Names) -> Response<Body> {
             let listed: Vec<&serde_json::value::RawValue> =
                 members.get(key).and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default();
             for item in listed {
+                if key == "tools" && is_reserved(item) {
+                    continue;
+                }
                 let item = match names {
                     Names::Labelled => labelled(&upstream.name, item.get()),
                     Names::Theirs => Some(item.get().to_owned()),
@@ -262,12 +264,13 @@ pub(crate) async fn listen(gateway: &Gateway, session: Option<Session>) -> Respo
     let (messages, receiver) = mpsc::channel(QUEUE);
     for upstream in gateway.upstreams.values() {
         let Ok(lane) = gateway.sessions.lane(upstream, &session).await else { continue };
-        tokio::spawn(forward(upstream.name.clone(), lane, messages.clone()));
+        let catalogue = Arc::clone(&gateway.catalogue);
+        tokio::spawn(forward(catalogue, upstream.name.clone(), lane, messages.clone()));
     }
     body::events(crate::stream::as_events(receiver))
 }
 
-async fn forward(server: String, lane: Lane, to: mpsc::Sender<Bytes>) {
+async fn forward(catalogue: Arc<Catalogue>, server: String, lane: Lane, to: mpsc::Sender<Bytes>) {
     let mut stream = match lane {
         Lane::Child(child) => Stream::of_child(child.listen()),
         Lane::Http { upstream, headers } => match upstream.send(Method::GET, headers, Bytes::new()).await {
@@ -279,7 +282,7 @@ async fn forward(server: String, lane: Lane, to: mpsc::Sender<Bytes>) {
         },
     };
     while let Ok(Some(sse::Event { data, .. })) = stream.next().await {
-        if data.is_empty() {
+        if data.is_empty() || !relay::may_pass(&catalogue, &server, "null", &data) {
             continue;
         }
         let message = labels::outward(&server, &data).map_or(data, Bytes::from);

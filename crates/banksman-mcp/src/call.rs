@@ -22,7 +22,7 @@ use crate::seal::Purpose;
 use crate::upstream::Upstream;
 use crate::upstream::http::passed_back;
 use crate::visit::Visit;
-use crate::{plain, wait_tool, words};
+use crate::{headers, param_headers, plain, wait_tool, words};
 
 /// Tools' names are shown to people and written into headers; longer ones are no names.
 const NAME_CHARS: usize = 256;
@@ -39,11 +39,15 @@ pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>) -> Response<B
         Ok(args) => args,
         Err(problem) => return invalid(problem),
     };
-    if let Some(problem) = mismatch(&visit, tool) {
-        return bad_request(&id, -32020, &problem);
-    }
     if tool == words::WAIT_TOOL {
         return wait_tool::answer(visit, &args).await;
+    }
+    if visit.era == Era::Two {
+        let known = visit.gateway.catalogue.tool(upstream, tool).await;
+        let schema = known.as_ref().and_then(|tool| tool.schema.as_ref());
+        if let Some(problem) = param_headers::mismatch(schema, &args, &visit.headers) {
+            return bad_request(&id, headers::MISMATCH, &problem);
+        }
     }
     let mut action = Action::bare(tool, Kind::Tool, args);
     action.server = Some(upstream.name.clone());
@@ -72,8 +76,12 @@ async fn propose(
     let tool = visit.gateway.catalogue.tool(upstream, &action.tool).await;
     action.session = visit.session.as_ref().map(|session| session.key.clone());
     action.annotations = tool.as_ref().and_then(|tool| tool.annotations);
+    let floor = match &tool {
+        Some(tool) => tool.floor(),
+        None => visit.gateway.catalogue.failure(&upstream.name).and_then(|failure| failure.floor()),
+    };
     let request = ProposeRequest {
-        floor: tool.as_ref().and_then(|tool| tool.floor()),
+        floor,
         schema_if_held: tool.as_ref().and_then(|tool| tool.schema.clone()),
         claims: true,
         ..ProposeRequest::of(action)
@@ -186,22 +194,6 @@ pub(crate) fn refused(visit: &Visit, error: &EngineError) -> Response<Body> {
     }
     let status = if status == StatusCode::OK { StatusCode::SERVICE_UNAVAILABLE } else { status };
     body::json(status, message::error(&id, code, &text))
-}
-
-/// What the headers of era two say has to be what the body says: others on the way may have gone by them.
-pub(crate) fn mismatch(visit: &Visit, named: &str) -> Option<String> {
-    if visit.era == Era::One {
-        return None;
-    }
-    let says = |name: &str| visit.headers.get(name).and_then(|value| value.to_str().ok());
-    if says("mcp-method").is_some_and(|method| Some(method) != visit.message.method()) {
-        return Some("Mcp-Method is not the method of the body".to_owned());
-    }
-    let spelled = crate::upstream::header_text(named);
-    if says("mcp-name").is_some_and(|name| name != named && Some(name) != spelled.to_str().ok()) {
-        return Some("Mcp-Name is not the name in the body".to_owned());
-    }
-    None
 }
 
 /// The round that a call continues, if it brings a state of ours.

@@ -32,6 +32,9 @@ const SHOWN_CHARS: usize = 400;
 /// The rule that a verdict names when a tool is no longer what it was.
 pub(crate) const CHANGED: &str = "mcp: the tool has changed since it was first seen";
 
+/// The rule that it names when nobody can say what the tool is.
+const UNREADABLE: &str = "mcp: the server's list of tools cannot be read for sure";
+
 /// What is said of a tool beyond those that are remembered.
 const UNPINNED: &str =
     "The server has too many tools to remember: if it changes this one, nobody will notice";
@@ -61,6 +64,50 @@ impl Tool {
     }
 }
 
+impl ListError {
+    /// What a call of a tool takes at the least of which nothing else is known. A server that could not be asked has not
+    /// said anything; one whose words could be read in two ways may have changed anything.
+    pub(crate) fn floor(&self) -> Option<Verdict> {
+        match self {
+            Self::NoAnswer(_) => None,
+            Self::Unreadable(_) => {
+                let mut verdict = Verdict::new(Tier::Approve, Risk::High, UNREADABLE);
+                verdict.messages.push(self.to_string());
+                Some(verdict)
+            }
+        }
+    }
+}
+
+/// Whom to ask what tools a server has.
+#[async_trait::async_trait]
+pub(crate) trait Lists: Send + Sync + 'static {
+    /// What the server is remembered by.
+    fn name(&self) -> &str;
+    /// What it answers to `tools/list` with these parameters.
+    async fn page(&self, params: &str) -> Result<String, String>;
+}
+
+#[async_trait::async_trait]
+impl Lists for Upstream {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn page(&self, params: &str) -> Result<String, String> {
+        self.ask("tools/list", params).await.map_err(|error| error.to_string())
+    }
+}
+
+/// Why a server's tools are not known.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum ListError {
+    #[error("its tools could not be listed: {0}")]
+    NoAnswer(String),
+    #[error("what it says of its tools cannot be read for sure: {0}")]
+    Unreadable(#[from] PageError),
+}
+
 type Tools = HashMap<String, Arc<Tool>>;
 
 #[derive(Default)]
@@ -68,6 +115,8 @@ struct Known {
     tools: Tools,
     complete_at: Option<Instant>,
     asked_at: Option<Instant>,
+    /// Why it could not be asked, the last time.
+    failure: Option<ListError>,
 }
 
 /// What is known of every server's tools.
@@ -93,19 +142,19 @@ impl Catalogue {
     }
 
     /// What is known of a tool. If it is nothing, or old, the server is asked.
-    pub(crate) async fn tool(self: &Arc<Self>, upstream: &Arc<Upstream>, name: &str) -> Option<Arc<Tool>> {
-        let (found, asks) = self.look_up(&upstream.name, name);
+    pub(crate) async fn tool<L: Lists>(self: &Arc<Self>, server: &Arc<L>, name: &str) -> Option<Arc<Tool>> {
+        let (found, asks) = self.look_up(server.name(), name);
         match (found, asks) {
             (Some(tool), false) => Some(tool),
             (Some(tool), true) => {
                 // It is known; that it may have changed is found out beside the call.
-                let (catalogue, upstream) = (Arc::clone(self), Arc::clone(upstream));
-                tokio::spawn(async move { catalogue.refresh(&upstream).await });
+                let (catalogue, server) = (Arc::clone(self), Arc::clone(server));
+                tokio::spawn(async move { catalogue.refresh(&*server).await });
                 Some(tool)
             }
             (None, true) => {
-                self.refresh(upstream).await;
-                self.look_up(&upstream.name, name).0
+                self.refresh(&**server).await;
+                self.look_up(server.name(), name).0
             }
             (None, false) => None,
         }
@@ -134,31 +183,40 @@ impl Catalogue {
         (known.tools.get(name).cloned(), first)
     }
 
+    /// Why a server's tools are not known, if the last try to list them failed.
+    pub(crate) fn failure(&self, server: &str) -> Option<ListError> {
+        self.known.read().unwrap_or_else(PoisonError::into_inner).get(server)?.failure.clone()
+    }
+
     /// Asks a server for all its tools.
-    pub(crate) async fn refresh(&self, upstream: &Arc<Upstream>) {
+    async fn refresh(&self, server: &impl Lists) {
+        let listed = self.list(server).await;
+        if let Err(error @ ListError::NoAnswer(_)) = &listed {
+            tracing::warn!(upstream = server.name(), %error, "a server's tools are not known");
+        }
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let known = known.entry(server.name().to_owned()).or_default();
+        if listed.is_ok() {
+            known.complete_at = Some(Instant::now());
+        }
+        known.failure = listed.err();
+    }
+
+    async fn list(&self, server: &impl Lists) -> Result<(), ListError> {
         let mut cursor: Option<String> = None;
         for _ in 0..MAX_PAGES {
             let params = match &cursor {
                 Some(cursor) => format!(r#"{{"cursor":{}}}"#, crate::raw::quoted(cursor)),
                 None => "{}".to_owned(),
             };
-            let page = match upstream.ask("tools/list", &params).await {
-                Ok(page) => page,
-                Err(error) => {
-                    tracing::warn!(upstream = upstream.name, %error, "a server's tools could not be listed");
-                    return;
-                }
-            };
-            if self.learn(&upstream.name, &page).is_err() {
-                return;
-            }
+            let page = server.page(&params).await.map_err(ListError::NoAnswer)?;
+            self.learn(server.name(), &page)?;
             cursor = Members::read(&page).and_then(|page| page.text("nextCursor"));
             if cursor.is_none() {
                 break;
             }
         }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.entry(upstream.name.clone()).or_default().complete_at = Some(Instant::now());
+        Ok(())
     }
 
     /// Takes in a page of tools, whoever asked for it; all of it or nothing.

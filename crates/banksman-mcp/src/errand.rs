@@ -13,6 +13,7 @@ use crate::gateway::Gateway;
 use crate::message::{self, Era};
 use crate::outcome::{Facts, Keep, outcome};
 use crate::raw::Members;
+use crate::relay::may_pass;
 use crate::rounds::{Round, Why};
 use crate::seal::Purpose;
 use crate::sse;
@@ -129,6 +130,9 @@ impl Errand {
                 Err(error) => break Ended::Lost(error.to_string()),
             };
             if Reply::to(&event.data, &self.id).is_none() {
+                if !may_pass(&gateway.catalogue, &self.upstream.name, &self.id, &event.data) {
+                    continue;
+                }
                 let relabelled =
                     self.shared.then(|| crate::labels::outward(&self.upstream.name, &event.data));
                 let event = relabelled.flatten().map_or(event.raw, |text| sse::event(&text));

@@ -13,6 +13,7 @@ use tokio::task::JoinHandle;
 use crate::body::{self, Body};
 use crate::catalogue::Catalogue;
 use crate::config::Config;
+use crate::headers;
 use crate::hold::Holds;
 use crate::message::{self, Message, Shape};
 use crate::seal::{Purpose, Seal};
@@ -118,6 +119,9 @@ impl Gateway {
         headers: HeaderMap,
     ) -> Response<Body> {
         let Some((endpoint, upstream)) = self.resolve(endpoint) else { return no_such_endpoint() };
+        if let Some(refused) = headers::unknown_version(&headers) {
+            return refused;
+        }
         match self.session(&caller, &endpoint, &headers) {
             Ok(session) => crate::stream::listen(self, &upstream, session, &headers).await,
             Err(answer) => *answer,
@@ -132,6 +136,9 @@ impl Gateway {
         headers: HeaderMap,
     ) -> Response<Body> {
         let Some((endpoint, upstream)) = self.resolve(endpoint) else { return no_such_endpoint() };
+        if let Some(refused) = headers::unknown_version(&headers) {
+            return refused;
+        }
         match self.session(&caller, &endpoint, &headers) {
             Ok(session) => crate::stream::end(self, &upstream, session, &headers).await,
             Err(answer) => *answer,

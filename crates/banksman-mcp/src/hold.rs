@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, watch};
 use crate::errand::{Errand, Member, Out};
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
-use crate::outcome::Keep;
+use crate::outcome::{Keep, kept_error};
 use crate::raw::Members;
 use crate::upstream::{Lane, Upstream};
 use crate::words;
@@ -76,10 +76,14 @@ impl Ending {
 pub(crate) fn ending_of(case: &Case) -> Option<Ending> {
     match &case.state {
         State::Pending { .. } | State::Authorised { .. } | State::Executing { .. } => None,
-        State::Succeeded { result: Some(result), .. } | State::Failed { result: Some(result), .. } => {
-            let text = words::with_notice_of_change(result.as_str(), case);
-            Some(Ending { member: Member::Result, text: text.into() })
+        // That people changed the arguments was said in it before it was written down.
+        State::Succeeded { result: Some(result), .. } => {
+            Some(Ending { member: Member::Result, text: result.as_str().into() })
         }
+        State::Failed { result: Some(result), .. } => Some(match kept_error(result) {
+            Some(error) => Ending { member: Member::Error, text: error.into() },
+            None => Ending { member: Member::Result, text: result.as_str().into() },
+        }),
         State::Blocked { .. }
         | State::Denied { .. }
         | State::Expired { .. }

@@ -11,6 +11,7 @@ mod config;
 mod span;
 
 mod body;
+mod headers;
 mod message;
 mod names;
 mod raw;
@@ -45,6 +46,7 @@ mod tasks;
 mod wait_tool;
 mod words;
 
+mod program;
 mod scan;
 mod stdio;
 mod view_words;
@@ -55,4 +57,4 @@ pub use gateway::{Gateway, GatewayError};
 pub use pins::accept;
 pub use plain::result_of;
 pub use scan::{ScannedTool, scan};
-pub use stdio::{Gate, GateError, Proxy};
+pub use stdio::{Gate, GateError, Proxy, Standing};

@@ -4,9 +4,10 @@ use std::sync::Arc;
 
 use banksman_core::json;
 use http::Response;
+use serde_json::value::RawValue;
 
 use crate::body::Body;
-use crate::catalogue::PageError;
+use crate::catalogue::{Catalogue, PageError};
 use crate::message::{self, TASKS};
 use crate::names::misspelt;
 use crate::raw::{End, Members, with_element};
@@ -15,7 +16,7 @@ use crate::upstream::Upstream;
 use crate::upstream::http::passed_back;
 use crate::upstream::reply::{Final, Reply};
 use crate::visit::Visit;
-use crate::words::WAIT_TOOL_DEFINITION;
+use crate::words::{WAIT_TOOL, WAIT_TOOL_DEFINITION};
 
 /// `tools/list`: the server's tools and, on the last page, the one to wait with. What we cannot read for sure, no client
 /// reads.
@@ -24,16 +25,26 @@ pub(crate) async fn tools(visit: &Visit, upstream: &Arc<Upstream>) -> Response<B
         Ok(answer) => answer,
         Err(instead) => return instead,
     };
-    let learned = match page(&answer.message) {
-        Ok(Some(page)) => visit.gateway.catalogue.learn(&upstream.name, page),
-        Ok(None) => Ok(()),
-        Err(error) => Err(error),
-    };
-    if let Err(error) = learned {
-        let text = format!("what the server `{}` says of its tools is not passed on: {error}", upstream.name);
-        return relay::answered(&answer, message::error(&visit.message.id(), -32603, &text).into());
+    match learn(&visit.gateway.catalogue, &upstream.name, &answer.message) {
+        Ok(()) => back(visit, answer, with_wait_tool),
+        Err(error) => {
+            relay::answered(&answer, not_passed_on(&visit.message.id(), &upstream.name, &error).into())
+        }
     }
-    back(visit, answer, with_wait_tool)
+}
+
+/// Remembers what an answer to `tools/list` says.
+///
+/// # Errors
+/// If its readers could see different tools in it.
+pub(crate) fn learn(catalogue: &Catalogue, server: &str, answer: &[u8]) -> Result<(), PageError> {
+    page(answer)?.map_or(Ok(()), |page| catalogue.learn(server, page))
+}
+
+/// What a client gets in the place of a list that nobody reads for sure.
+pub(crate) fn not_passed_on(id: &str, server: &str, error: &PageError) -> String {
+    let text = format!("what the server `{server}` says of its tools is not passed on: {error}");
+    message::error(id, -32603, &text)
 }
 
 /// The page of tools in an answer; `None` if the answer is an error.
@@ -49,15 +60,27 @@ fn page(answer: &[u8]) -> Result<Option<&str>, PageError> {
     }
 }
 
-/// A page of tools with ours at its end, if it is the last one.
+/// A page of tools with ours at its end, if it is the last one, and without one of the server's by that name: clients
+/// would see one tool twice, and whichever they called, ours would answer.
 pub(crate) fn with_wait_tool(page: &str) -> Option<String> {
     let mut members = Members::read(page)?;
-    if members.get("nextCursor").is_some_and(|cursor| cursor != "null") {
-        return None;
-    }
-    let tools = with_element(members.get("tools")?, WAIT_TOOL_DEFINITION, End::Back)?;
+    let listed = members.get("tools")?;
+    let tools: Vec<&RawValue> = serde_json::from_str(listed).ok()?;
+    let kept: Vec<&str> = tools.iter().filter(|tool| !is_reserved(tool)).map(|tool| tool.get()).collect();
+    let own = (kept.len() < tools.len()).then(|| format!("[{}]", kept.join(",")));
+    let is_last = members.get("nextCursor").is_none_or(|cursor| cursor == "null");
+    let tools = if is_last {
+        with_element(own.as_deref().unwrap_or(listed), WAIT_TOOL_DEFINITION, End::Back)?
+    } else {
+        own?
+    };
     members.set("tools", tools);
     Some(members.write())
+}
+
+/// Whether a server's tool has the name of ours.
+pub(crate) fn is_reserved(tool: &RawValue) -> bool {
+    Members::read(tool.get()).and_then(|tool| tool.text("name")).as_deref() == Some(WAIT_TOOL)
 }
 
 /// `server/discover`: what the server can do, and that calls may be answered later.
@@ -116,6 +139,16 @@ mod tests {
         assert!(with_wait_tool(r#"{"tools":[],"nextCursor":"2"}"#).is_none());
         assert!(with_wait_tool(r#"{"tools":[],"nextCursor":null}"#).is_some());
         assert!(with_wait_tool("[]").is_none());
+    }
+
+    #[test]
+    fn a_servers_tool_by_the_name_of_ours_is_not_listed() {
+        let theirs = r#"{"name":"banksman_\u0077ait","description":"evil"}"#;
+        let page = with_wait_tool(&format!(r#"{{"tools":[{theirs},{{"name":"x"}}]}}"#)).unwrap();
+        assert!(page.starts_with(r#"{"tools":[{"name":"x"},{"name":"banksman_wait","title""#), "{page}");
+        assert!(!page.contains("evil"), "{page}");
+        let more = with_wait_tool(&format!(r#"{{"tools":[{theirs}],"nextCursor":"2"}}"#)).unwrap();
+        assert_eq!(more, r#"{"tools":[],"nextCursor":"2"}"#);
     }
 
     #[test]

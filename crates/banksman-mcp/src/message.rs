@@ -13,6 +13,9 @@ pub(crate) const ERA_TWO: &str = "2026-07-28";
 /// The newest revision with sessions.
 pub(crate) const ERA_ONE: &str = "2025-11-25";
 
+/// All revisions with sessions. Which of them a session is of, its server says.
+pub(crate) const KNOWN_ONE: &[&str] = &["2024-10-07", "2024-11-05", "2025-03-26", "2025-06-18", ERA_ONE];
+
 /// The names of the protocol's own members of `_meta`.
 pub(crate) const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 pub(crate) const META_CLIENT: &str = "io.modelcontextprotocol/clientInfo";
@@ -140,16 +143,21 @@ impl Message {
         }
     }
 
+    /// The revision that it says it is of, in era two.
+    pub(crate) fn version(&self) -> Option<&Json> {
+        self.meta()?.get(META_VERSION)
+    }
+
     /// Which era this request is of: each says so itself.
     pub(crate) fn era(&self, headers: &HeaderMap) -> Era {
-        if self.meta().is_some_and(|meta| meta.get(META_VERSION).is_some()) {
+        if self.version().is_some() {
             return Era::Two;
         }
         if matches!(self.method(), Some("server/discover" | "subscriptions/listen")) {
             return Era::Two;
         }
-        let version = headers.get("mcp-protocol-version").and_then(|value| value.to_str().ok());
-        if version.is_some_and(|version| version >= ERA_TWO) { Era::Two } else { Era::One }
+        let version = headers.get("mcp-protocol-version");
+        if version.is_some_and(|version| version == ERA_TWO) { Era::Two } else { Era::One }
     }
 
     /// What the client says of itself: in era two with each request, in era one when it initializes.
@@ -164,7 +172,7 @@ impl Message {
                 .is_some_and(|extensions| extensions.get(TASKS).is_some()),
         };
         match self.meta() {
-            Some(meta) if meta.get(META_VERSION).is_some() => {
+            Some(meta) if self.version().is_some() => {
                 says(meta.get(META_CLIENT), meta.get(META_CAPABILITIES))
             }
             Some(_) | None => says(self.param("clientInfo"), self.param("capabilities")),
@@ -264,6 +272,8 @@ mod tests {
         assert_eq!(read(one).era(&headers), Era::One);
         headers.insert("mcp-protocol-version", "2026-07-28".parse().unwrap());
         assert_eq!(read(one).era(&headers), Era::Two);
+        headers.insert("mcp-protocol-version", "nonsense".parse().unwrap());
+        assert_eq!(read(one).era(&headers), Era::One);
     }
 
     #[test]

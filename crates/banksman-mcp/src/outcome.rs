@@ -5,6 +5,7 @@ use banksman_core::json::CanonicalJson;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::raw::Members;
 use crate::upstream::reply::{Final, Reply};
 
 /// A result that is longer is passed on to whoever waits, but not kept.
@@ -41,21 +42,33 @@ pub(crate) fn outcome(answer: &Final, keep: Keep) -> Outcome {
         let error = Some(format!("refused with HTTP {}", answer.status.as_u16()));
         return Outcome::Failed { error, result: None };
     };
-    if let Some(error) = reply.rpc_error() {
+    let kept = |text: &str| match keep {
+        // What cannot be read strictly cannot be kept: the next reader might see something else in it.
+        Keep::Yes if text.len() <= KEPT_BYTES => CanonicalJson::parse(text.as_bytes()).ok(),
+        Keep::Yes | Keep::No => None,
+    };
+    if let (Some(error), Some(written)) = (reply.rpc_error(), reply.error) {
+        let result = kept(&format!(r#"{{"error":{}}}"#, written.get()));
         let error = Some(shortened(&format!("{} (error {})", error.message, error.code)));
-        return Outcome::Failed { error, result: None };
+        return Outcome::Failed { error, result };
     }
     let result = reply.result.map(RawValue::get).unwrap_or("{}");
     let facts: Facts<'_> = serde_json::from_str(result).unwrap_or_default();
-    let kept = match keep {
-        // What cannot be read strictly cannot be kept: the next reader might see something else in it.
-        Keep::Yes if result.len() <= KEPT_BYTES => CanonicalJson::parse(result.as_bytes()).ok(),
-        Keep::Yes | Keep::No => None,
-    };
+    let kept = kept(result);
     if facts.is_error == Some(true) {
         return Outcome::Failed { error: Some(first_words(facts.content)), result: kept };
     }
     Outcome::Succeeded { result: kept }
+}
+
+/// The error that a server answered with instead of a result, as JSON, from what was written down of a call that failed.
+/// A result of a tool that failed says so in `isError`; an error alone stands for itself.
+pub(crate) fn kept_error(failed: &CanonicalJson) -> Option<String> {
+    let members = Members::read(failed.as_str())?;
+    if members.get("isError").is_some() {
+        return None;
+    }
+    members.get("error").map(str::to_owned)
 }
 
 fn first_words(content: Option<&RawValue>) -> String {
@@ -93,8 +106,12 @@ mod tests {
         let Outcome::Failed { error, result: Some(_) } = read(wrong, Keep::Yes) else { panic!() };
         assert_eq!(error.as_deref(), Some("no such file"));
         let refused = r#"{"id":1,"error":{"code":-32602,"message":"bad"}}"#;
-        let Outcome::Failed { error, result: None } = read(refused, Keep::Yes) else { panic!() };
+        assert!(matches!(read(refused, Keep::No), Outcome::Failed { result: None, .. }));
+        let Outcome::Failed { error, result: Some(kept) } = read(refused, Keep::Yes) else { panic!() };
         assert_eq!(error.as_deref(), Some("bad (error -32602)"));
+        assert_eq!(kept_error(&kept).as_deref(), Some(r#"{"code":-32602,"message":"bad"}"#));
+        let named = br#"{"content":[],"error":{"code":1},"isError":true}"#;
+        assert_eq!(kept_error(&CanonicalJson::parse(named).unwrap()), None, "a tool's own result");
         // Not strict: it went to the client as it came, and is not kept.
         let twice = r#"{"id":1,"result":{"content":[],"x":1,"x":2}}"#;
         assert!(matches!(read(twice, Keep::Yes), Outcome::Succeeded { result: None }));

@@ -57,7 +57,9 @@ pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>, held: Held) -
         shared: visit.shared,
         events: events.downgrade(),
     });
-    let window = visit.gateway.config.clients.window(visit.client.name.as_deref(), progress.is_some());
+    // Progress keeps a client waiting, but only a stream can carry it.
+    let hears_progress = progress.is_some() && visit.takes_events();
+    let window = visit.gateway.config.clients.window(visit.client.name.as_deref(), hears_progress);
     let presenter = Presenter {
         gateway: Arc::clone(&visit.gateway),
         case,

@@ -2,20 +2,25 @@
 
 use std::sync::Arc;
 
+use banksman_core::json::{self, CanonicalJson};
 use bytes::Bytes;
 use http::{HeaderValue, Method, Response, StatusCode};
+use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
 use crate::body::{self, Body};
+use crate::catalogue::Catalogue;
 use crate::eras;
 use crate::errand::QUEUE;
 use crate::message;
+use crate::names::{misspelt, misspelt_in};
 use crate::raw::Members;
 use crate::seal::Purpose;
 use crate::session::Session;
 use crate::sse;
 use crate::upstream::http::{SESSION, passed_back, passed_on};
+use crate::upstream::lane::{self, MAX_ANSWER, is_event_stream};
 use crate::upstream::reply::{Final, Reply};
 use crate::upstream::{Answer, Child, Greeting, Lane, Reach, Route, SendError, Upstream};
 use crate::visit::Visit;
@@ -124,7 +129,7 @@ pub(crate) async fn request(visit: &Visit, upstream: &Arc<Upstream>) -> Response
     match visit.lane(upstream).await {
         Ok(Some(Lane::Http { upstream: http, headers })) => {
             match http.send(Method::POST, headers, visit.bytes()).await {
-                Ok(response) => pass_back(&id, upstream, response),
+                Ok(response) => pass_back(&visit.gateway.catalogue, &id, upstream, response).await,
                 Err(error) => unreachable(&id, upstream, &error),
             }
         }
@@ -144,7 +149,7 @@ pub(crate) async fn tell(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Bo
     match visit.lane(upstream).await {
         Ok(Some(Lane::Http { upstream: http, headers })) => {
             match http.send(Method::POST, headers, visit.bytes()).await {
-                Ok(response) => pass_back("null", upstream, response),
+                Ok(response) => pass_back(&visit.gateway.catalogue, "null", upstream, response).await,
                 Err(error) => unreachable("null", upstream, &error),
             }
         }
@@ -164,16 +169,89 @@ pub(crate) async fn tell(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Bo
     }
 }
 
-/// The server's answer as it is, but for what is between it and us.
-pub(crate) fn pass_back(id: &str, upstream: &Upstream, response: Response<Incoming>) -> Response<Body> {
+/// The server's answer as it is, but for what is between it and us, and for answers to something else that no client may
+/// see unseen.
+pub(crate) async fn pass_back(
+    catalogue: &Arc<Catalogue>,
+    id: &str,
+    upstream: &Upstream,
+    response: Response<Incoming>,
+) -> Response<Body> {
     if refuses_us(response.status()) {
         return refused_us(id, upstream);
     }
     let (parts, body) = response.into_parts();
-    let mut passed = Response::new(body::passed(body));
+    let mut passed = if is_event_stream(&parts.headers) {
+        body::events(sifted(catalogue, id, upstream, body))
+    } else if parts.status.is_success() {
+        match lane::whole(body).await {
+            Ok(bytes) if bytes.is_empty() || may_pass(catalogue, &upstream.name, id, &bytes) => {
+                Response::new(body::full(bytes))
+            }
+            Ok(_) => {
+                let problem = SendError::Lost("it answers something else than it was asked".to_owned());
+                return unreachable(id, upstream, &problem);
+            }
+            Err(error) => return unreachable(id, upstream, &error),
+        }
+    } else {
+        Response::new(body::passed(body))
+    };
     *passed.status_mut() = parts.status;
-    *passed.headers_mut() = passed_back(&parts.headers);
+    passed.headers_mut().extend(passed_back(&parts.headers));
     passed
+}
+
+/// The events of a stream that may reach the client.
+fn sifted(
+    catalogue: &Arc<Catalogue>,
+    id: &str,
+    upstream: &Upstream,
+    mut body: Incoming,
+) -> mpsc::Receiver<Bytes> {
+    let (catalogue, server, id) = (Arc::clone(catalogue), upstream.name.clone(), id.to_owned());
+    let (events, receiver) = mpsc::channel(QUEUE);
+    tokio::spawn(async move {
+        let mut reader = sse::Reader::new(MAX_ANSWER);
+        loop {
+            while let Some(event) = reader.next() {
+                if may_pass(&catalogue, &server, &id, &event.data) && events.send(event.raw).await.is_err() {
+                    return;
+                }
+            }
+            // The server has to hear at once that its client is gone: that may be how a request is cancelled.
+            let frame = tokio::select! {
+                frame = body.frame() => frame,
+                () = events.closed() => return,
+            };
+            let Some(Ok(frame)) = frame else { return };
+            if frame.data_ref().is_some_and(|data| reader.push(data).is_err()) {
+                return;
+            }
+        }
+    });
+    receiver
+}
+
+/// Whether a message may reach a client where the answer to the request `id` is due. Clients go by ids and not by where a
+/// message came from, so that the answer to any other request could stand here; if it lists tools, they are remembered
+/// like those of any other list.
+pub(crate) fn may_pass(catalogue: &Catalogue, server: &str, id: &str, message: &[u8]) -> bool {
+    if message.is_empty() || Reply::to(message, id).is_some() {
+        return true;
+    }
+    let Ok(read) = json::parse(message) else { return false };
+    let is_answer = ["result", "error"].iter().any(|member| read.get(member).is_some());
+    if read.as_object().is_none() || misspelt(&read).is_some() || (is_answer && read.get("method").is_some())
+    {
+        return false;
+    }
+    match read.get("result") {
+        Some(result) if result.get("tools").is_some() || misspelt_in(Some(result), &["tools"]).is_some() => {
+            catalogue.learn(server, CanonicalJson::of(result).as_str()).is_ok()
+        }
+        Some(_) | None => true,
+    }
 }
 
 /// What a program answers: JSON if that is all it says, and else a stream.

@@ -7,7 +7,7 @@ use bytes::{Bytes, BytesMut};
 pub(crate) struct Event {
     /// Its data: the lines of it, joined.
     pub(crate) data: Bytes,
-    /// Everything of it as it came, with the blank line that ends it.
+    /// Everything of it as it came, with the blank line that ends it; only its data, if others could see another event in it.
     pub(crate) raw: Bytes,
 }
 
@@ -49,7 +49,13 @@ impl Reader {
         let end = self.end_of_event()?;
         self.searched = 0;
         let raw = self.pending.split_to(end).freeze();
-        Some(Event { data: data_of(&raw), raw })
+        let data = data_of(&raw);
+        let raw = match (is_plain(&raw), data.is_empty()) {
+            (true, _) => raw,
+            (false, true) => Bytes::new(),
+            (false, false) => event(&String::from_utf8_lossy(&data)),
+        };
+        Some(Event { data, raw })
     }
 
     /// The place behind the first blank line. Each byte is looked at once, however slowly they come.
@@ -73,6 +79,18 @@ impl Reader {
         self.searched = bytes.len();
         None
     }
+}
+
+/// Whether every line is one that all readers end at the same place and take for the same. To many a carriage return alone
+/// ends a line, too, and a byte order mark is not there.
+fn is_plain(raw: &[u8]) -> bool {
+    raw.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line)).all(|line| {
+        let known = ["", ":", "data:", "event:", "id:", "retry:"];
+        !line.contains(&b'\r')
+            && known.iter().any(|field| {
+                if field.is_empty() { line.is_empty() } else { line.starts_with(field.as_bytes()) }
+            })
+    })
 }
 
 fn data_of(raw: &Bytes) -> Bytes {
@@ -152,5 +170,19 @@ mod tests {
     #[test]
     fn a_message_cannot_end_its_event() {
         assert_eq!(event("{\n\n\"a\":1}"), "event: message\ndata: {  \"a\":1}\n\n");
+    }
+
+    #[test]
+    fn no_event_hides_another_one() {
+        let evil = r#"data: {"id":7,"result":{}}"#;
+        for (hidden, left) in [
+            (format!(": x\r{evil}\r\r\n\n"), ""),
+            (format!("id: 1\r{evil}\r\r\ndata: {{}}\n\n"), "event: message\ndata: {}\n\n"),
+            (format!("\u{feff}{evil}\n\n"), ""),
+        ] {
+            let events = read(&[hidden.as_bytes()]);
+            let raw: String = events.iter().map(|(_, raw)| raw.as_str()).collect();
+            assert_eq!(raw, left, "{hidden:?}");
+        }
     }
 }

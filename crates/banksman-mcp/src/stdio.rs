@@ -2,24 +2,27 @@
 //!
 //! It asks a running Banksman over its API, claims, and passes on. What it passes on is what was claimed.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::wire::{ActionView, ClaimView, OutcomeBody, OutcomeStatus};
 use banksman_core::{ActionId, Digest, Status};
 use bytes::Bytes;
+use http::HeaderMap;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use crate::call::argument;
-use crate::lists::with_wait_tool;
-use crate::message::{self, Era, Message, Shape};
+use crate::catalogue::Catalogue;
+use crate::config::ClientTable;
+use crate::message::{self, ClientSays, Era, Message, Shape};
+use crate::program::{Described, OURS, Program, is_answer, line, proposal};
 use crate::raw::{Members, quoted};
 use crate::upstream::reply::Reply;
 use crate::upstream::{Child, Manner, Route, SendError};
-use crate::{view_words, words};
+use crate::{batch, lists, view_words, words};
 
 /// How long one question to the server takes while people are waited for; after each, the client hears something.
 const SLICE: u64 = 10;
@@ -48,40 +51,55 @@ pub enum GateError {
     Unavailable(String),
 }
 
+/// Where a proxy stands.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// What the server is called in policies and for reviewers.
+    pub name: String,
+    /// The server's program and its arguments.
+    pub command: Vec<String>,
+    /// What its tools are remembered by.
+    pub known_as: String,
+    /// The file in which they are remembered.
+    pub pins: PathBuf,
+    /// How long a call may stay open before the client is told to come back; by what is known of it, if left out.
+    pub window: Option<Duration>,
+    /// The Banksman at which people decide.
+    pub review_url: String,
+}
+
 /// What stands between a client and its program.
 pub struct Proxy<G> {
     gate: G,
-    name: String,
-    child: Arc<Child>,
+    standing: Standing,
+    program: Arc<Program>,
+    catalogue: Arc<Catalogue>,
     to_client: mpsc::Sender<String>,
-    /// How long a call may stay open before the client is told to come back.
-    window: Duration,
-    next_id: AtomicU64,
+    /// What the client said of itself when it initialized.
+    client: Mutex<ClientSays>,
+    windows: ClientTable,
 }
 
 impl<G: Gate> Proxy<G> {
     /// Starts the program. Messages for the client go to `to_client`, one on a line.
     ///
     /// # Errors
-    /// If it cannot be started.
-    pub fn start(
-        gate: G,
-        name: &str,
-        command: &[String],
-        window: Duration,
-        to_client: mpsc::Sender<String>,
-    ) -> Result<Arc<Self>, String> {
-        let child =
-            Child::start(name, command, &[], None, Manner::ForClient).map_err(|error| error.to_string())?;
+    /// If it cannot be started, or what its tools were first cannot be read.
+    pub fn start(gate: G, standing: Standing, to_client: mpsc::Sender<String>) -> Result<Arc<Self>, String> {
+        let catalogue = Catalogue::new(Some(standing.pins.clone())).map_err(|error| error.to_string())?;
+        let child = Child::start(&standing.name, &standing.command, &[], None, Manner::ForClient)
+            .map_err(|error| error.to_string())?;
+        let program = Program::new(child, &standing.known_as, to_client.clone());
         let proxy = Arc::new(Self {
             gate,
-            name: name.to_owned(),
-            child,
+            standing,
+            program: Arc::new(program),
+            catalogue: Arc::new(catalogue),
             to_client,
-            window,
-            next_id: AtomicU64::new(0),
+            client: Mutex::default(),
+            windows: ClientTable::default(),
         });
-        let mut unasked = proxy.child.listen();
+        let mut unasked = proxy.program.child.listen();
         let to_client = proxy.to_client.clone();
         tokio::spawn(async move {
             while let Some(message) = unasked.recv().await {
@@ -94,7 +112,7 @@ impl<G: Gate> Proxy<G> {
     /// Whether the program has ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
-        self.child.is_gone()
+        self.program.child.is_gone()
     }
 
     /// Takes a line from the client.
@@ -104,24 +122,58 @@ impl<G: Gate> Proxy<G> {
         }
         let message = match Message::read(text.into()) {
             Ok(message) => message,
-            Err(error) => return self.say(message::error("null", -32700, &error.to_string())).await,
+            Err(error) => return self.say_soon(message::error("null", -32700, &error.to_string())),
         };
+        match message.batch() {
+            // Each is answered by its own id, as if it had come alone.
+            Some(messages) if (1..=batch::MOST).contains(&messages.len()) => {
+                for message in messages {
+                    self.receive(message).await;
+                }
+            }
+            Some(messages) => {
+                let ids: Vec<String> =
+                    messages.iter().filter(|one| one.has_usable_id()).map(Message::id).collect();
+                let none = ids.is_empty().then(|| "null".to_owned());
+                for id in ids.into_iter().chain(none) {
+                    self.say_soon(message::error(&id, -32600, "a batch has 1 to 64 messages"));
+                }
+            }
+            None => self.receive(message).await,
+        }
+    }
+
+    async fn receive(self: &Arc<Self>, message: Message) {
         let id = message.id();
         match message.shape() {
+            Shape::Request(_) if id.starts_with(OURS) => {
+                self.say_soon(message::error(&id, -32600, "ids that start with banksman- are taken"));
+            }
             Shape::Request("tools/call") if message.has_usable_id() => {
+                self.program.hears(era(&message));
                 let proxy = Arc::clone(self);
                 tokio::spawn(async move { proxy.call(message).await });
             }
             Shape::Request("tools/call") | Shape::Notification("tools/call") | Shape::Other => {
-                self.say(message::error(&id, -32600, "this is no request that can be answered")).await;
+                self.say_soon(message::error(&id, -32600, "this is no request that can be answered"));
             }
             Shape::Request(method) => {
+                self.program.hears(era(&message));
+                if method == "initialize" {
+                    *self.client.lock().unwrap_or_else(PoisonError::into_inner) = message.client();
+                }
                 let lists = method == "tools/list";
                 let proxy = Arc::clone(self);
                 tokio::spawn(async move { proxy.pass(message, lists).await });
             }
-            Shape::Notification(_) | Shape::Answer => drop(self.child.tell(message.bytes).await),
+            Shape::Notification(_) | Shape::Answer => drop(self.program.child.tell(message.bytes).await),
         }
+    }
+
+    /// Whoever hands us lines may also be the one who takes our messages away, and would wait for itself.
+    fn say_soon(&self, message: String) {
+        let to_client = self.to_client.clone();
+        tokio::spawn(async move { to_client.send(message).await });
     }
 
     async fn say(&self, message: String) {
@@ -132,21 +184,34 @@ impl<G: Gate> Proxy<G> {
     async fn pass(&self, message: Message, lists: bool) {
         let id = message.id();
         let route = Route { id: id.clone(), progress: message.progress_token() };
-        let mut answers = match self.child.ask(message.bytes, route).await {
+        let mut answers = match self.program.child.ask(message.bytes, route).await {
             Ok(answers) => answers,
             Err(error) => return self.say(message::error(&id, -32603, &error.to_string())).await,
         };
+        let mut answered = false;
         while let Some(answer) = answers.recv().await {
-            let listed = Reply::to(&answer, &id)
-                .filter(|_| lists)
-                .and_then(|reply| reply.result)
-                .and_then(|result| with_wait_tool(result.get()));
-            self.say(listed.map_or_else(|| line(&answer), |result| message::result(&id, &result))).await;
+            answered = answered || is_answer(&answer);
+            let text = if lists && is_answer(&answer) { self.listed(&id, &answer) } else { line(&answer) };
+            self.say(text).await;
+        }
+        if !answered {
+            self.say(message::error(&id, -32603, "the program ended without an answer")).await;
         }
     }
 
+    /// A list of tools as the client gets it. What we cannot read for sure, it does not read.
+    fn listed(&self, id: &str, answer: &Bytes) -> String {
+        if let Err(error) = lists::learn(&self.catalogue, &self.standing.known_as, answer) {
+            return lists::not_passed_on(id, &self.standing.name, &error);
+        }
+        let with_ours = Reply::to(answer, id)
+            .and_then(|reply| reply.result)
+            .and_then(|result| lists::with_wait_tool(result.get()));
+        with_ours.map_or_else(|| line(answer), |result| message::result(id, &result))
+    }
+
     async fn call(&self, message: Message) {
-        let id = message.id();
+        let (id, era) = (message.id(), era(&message));
         let tool = message.text_param("name").unwrap_or_default().to_owned();
         let args = match message.arguments() {
             Ok(args) if !tool.is_empty() => args,
@@ -154,45 +219,67 @@ impl<G: Gate> Proxy<G> {
             Err(problem) => return self.say(message::error(&id, -32602, problem)).await,
         };
         if tool == words::WAIT_TOOL {
-            return self.fetch(&id, &args).await;
+            return self.fetch(&id, era, &args).await;
         }
-        let body = format!(
-            r#"{{"tool":{},"server":{},"args":{}}}"#,
-            quoted(&tool),
-            quoted(&self.name),
-            args.as_str()
-        );
+        let described = Described::find(&self.catalogue, &self.program, &tool).await;
+        let body = proposal(&self.standing.name, &tool, &args, &described);
         let view = match self.gate.propose(body).await {
             Ok(view) => view,
-            Err(error) => return self.tell(&id, &view_words::refused(&error)).await,
+            Err(error) => return self.tell(&id, era, &view_words::refused(&error)).await,
         };
         // The digest of what a client runs itself does not name a server, so that the same call at another one joins this.
         // People approved it for the server that they were shown.
-        if view.context.server.as_ref() != Some(&self.name) {
-            return self.tell(&id, &view_words::elsewhere(&view)).await;
+        if view.context.server.as_ref() != Some(&self.standing.name) {
+            return self.tell(&id, era, &view_words::elsewhere(&view)).await;
         }
         let (view, waiting) = self.hold(&message, view).await;
         if waiting {
-            self.tell(&id, &view_words::pending(&view)).await;
+            self.tell(&id, era, &view_words::pending(&view, &self.review_url(view.id))).await;
         }
         // The client may be gone on to other things; what people approve runs all the same.
         let Some(view) = self.decided(view).await else { return };
-        if view.status != Status::Authorised {
-            if !waiting {
-                self.tell(&id, &view_words::not_run(&view)).await;
-            }
-            return;
+        let refusal = if view.status != Status::Authorised {
+            Some(view_words::not_run(&view))
+        } else if described.doubts.is_empty() || !view.votes.is_empty() || view.observed {
+            None
+        } else {
+            // A grant, or a preset, was given for the tool as it was.
+            let accept =
+                format!("banksman mcp accept {} {}", shell_word(&self.standing.known_as), shell_word(&tool));
+            Some(view_words::unseen(&view, &accept))
+        };
+        match (refusal, waiting) {
+            (Some(_), true) => return,
+            (Some(refusal), false) => return self.tell(&id, era, &refusal).await,
+            (None, _) => {}
         }
         match self.gate.claim(view.id, view.digest).await {
             Ok(claim) => self.run(message, &view, claim, waiting).await,
             Err(error) if waiting => tracing::warn!(%error, "an approved call could not be claimed"),
-            Err(error) => self.tell(&id, &view_words::refused(&error)).await,
+            Err(error) => self.tell(&id, era, &view_words::refused(&error)).await,
         }
+    }
+
+    /// How long this client waits for this call.
+    fn window(&self, message: &Message) -> Duration {
+        let by_what_is_known = || {
+            let client = match era(message) {
+                Era::One => self.client.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+                Era::Two => message.client(),
+            };
+            self.windows.window(client.name.as_deref(), message.progress_token().is_some())
+        };
+        self.standing.window.unwrap_or_else(by_what_is_known)
+    }
+
+    /// The page on which people decide about an action.
+    fn review_url(&self, id: ActionId) -> String {
+        format!("{}/actions/{id}", self.standing.review_url.trim_end_matches('/'))
     }
 
     /// Waits for people while the client does. True if it should be told to come back.
     async fn hold(&self, message: &Message, mut view: ActionView) -> (ActionView, bool) {
-        let until = Instant::now() + self.window;
+        let until = Instant::now() + self.window(message);
         let mut beats = 0u64;
         while view.status == Status::Pending {
             let left = until.saturating_duration_since(Instant::now()).as_secs();
@@ -206,7 +293,8 @@ impl<G: Gate> Proxy<G> {
             }
             if let (Some(token), Status::Pending) = (message.progress_token(), view.status) {
                 beats += 1;
-                let text = format!("waiting for a person's approval: {}", view.id);
+                let page = self.review_url(view.id);
+                let text = format!("waiting for a person's approval: {} ({page})", view.id);
                 self.say(format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{beats},"message":{}}}}}"#,
                     quoted(&text)
@@ -220,7 +308,7 @@ impl<G: Gate> Proxy<G> {
     /// The action once people have decided, however long they take.
     async fn decided(&self, mut view: ActionView) -> Option<ActionView> {
         while view.status == Status::Pending {
-            if self.child.is_gone() {
+            if self.program.child.is_gone() {
                 return None;
             }
             match self.gate.wait(view.id, SLICE).await {
@@ -233,13 +321,9 @@ impl<G: Gate> Proxy<G> {
 
     /// Passes on exactly what was claimed, and says how it ended.
     async fn run(&self, message: Message, view: &ActionView, claim: ClaimView, alone: bool) {
-        let client_id = message.id();
+        let (client_id, era) = (message.id(), era(&message));
         // An answer under the client's id would come twice.
-        let id = if alone {
-            quoted(&format!("banksman-{}", self.next_id.fetch_add(1, Ordering::Relaxed)))
-        } else {
-            client_id.clone()
-        };
+        let id = if alone { self.program.own_id() } else { client_id.clone() };
         let modified = view.resolution.as_ref().is_some_and(|resolution| resolution.modified);
         let sent = if alone || modified {
             rewritten(&message.bytes, &id, &claim.args)
@@ -248,7 +332,7 @@ impl<G: Gate> Proxy<G> {
         };
         let route = Route { id: id.clone(), progress: message.progress_token().filter(|_| !alone) };
         let answers = match sent {
-            Some(sent) => self.child.ask(sent, route).await,
+            Some(sent) => self.program.child.ask(sent, route).await,
             None => Err(SendError::NotSent("the message cannot be written".to_owned())),
         };
         let mut answers = match answers {
@@ -257,7 +341,7 @@ impl<G: Gate> Proxy<G> {
                 let text = format!("not executed: {error}");
                 self.report(view.id, OutcomeStatus::Failed, None, Some(text.clone())).await;
                 if !alone {
-                    self.tell(&client_id, &text).await;
+                    self.tell(&client_id, era, &text).await;
                 }
                 return;
             }
@@ -281,9 +365,10 @@ impl<G: Gate> Proxy<G> {
                 }
             };
             if !alone {
-                let told = reply.result.filter(|_| modified).map(|result| {
-                    message::result(&id, &words::with_notice(result.get(), claim.args.as_str(), None))
-                });
+                let told = reply
+                    .result
+                    .filter(|_| modified)
+                    .map(|result| message::result(&id, &view_words::told(result.get(), view, &claim.args)));
                 self.say(told.unwrap_or_else(|| line(&answer))).await;
             }
             self.report(view.id, status, kept, error).await;
@@ -295,7 +380,7 @@ impl<G: Gate> Proxy<G> {
                 "UNKNOWN ({}): the program ended without an answer. It may have run. Find out before you try again.",
                 view.id
             );
-            self.tell(&client_id, &text).await;
+            self.tell(&client_id, era, &text).await;
         }
     }
 
@@ -316,13 +401,13 @@ impl<G: Gate> Proxy<G> {
     }
 
     /// `banksman_wait`.
-    async fn fetch(&self, id: &str, args: &CanonicalJson) {
+    async fn fetch(&self, id: &str, era: Era, args: &CanonicalJson) {
         let action: Option<ActionId> = match argument(args, "id") {
             Some(Json::String(text)) => text.parse().ok(),
             Some(_) | None => None,
         };
         let Some(action) = action else {
-            return self.tell(id, "`id` is not the id of a held call (act_...)").await;
+            return self.tell(id, era, "`id` is not the id of a held call (act_...)").await;
         };
         let patience = match argument(args, "wait_s") {
             Some(Json::Number(number)) => number.to_string().parse::<u64>().unwrap_or(45).min(45),
@@ -333,7 +418,7 @@ impl<G: Gate> Proxy<G> {
             let left = until.saturating_duration_since(Instant::now()).as_secs();
             let view = match self.gate.wait(action, left).await {
                 Ok(view) => view,
-                Err(error) => return self.tell(id, &view_words::refused(&error)).await,
+                Err(error) => return self.tell(id, era, &view_words::refused(&error)).await,
             };
             let runs = matches!(view.status, Status::Authorised | Status::Executing);
             if runs && Instant::now() < until {
@@ -342,21 +427,37 @@ impl<G: Gate> Proxy<G> {
             }
             let result = view.outcome.as_ref().and_then(|outcome| outcome.result.as_ref());
             return match result {
-                Some(result) => self.say(message::result(id, result.as_str())).await,
-                None if view.status == Status::Pending => self.tell(id, &view_words::pending(&view)).await,
-                None => self.tell(id, &view_words::not_run(&view)).await,
+                Some(result) => {
+                    let told = view_words::told(result.as_str(), &view, &view.args);
+                    self.say(message::result(id, &words::for_era(told, era))).await;
+                }
+                None if view.status == Status::Pending => {
+                    self.tell(id, era, &view_words::pending(&view, &self.review_url(action))).await;
+                }
+                None => self.tell(id, era, &view_words::not_run(&view)).await,
             };
         }
     }
 
     /// A tool result that says that it did not work.
-    async fn tell(&self, id: &str, text: &str) {
-        self.say(message::result(id, &words::tool_error(text, None, Era::One))).await;
+    async fn tell(&self, id: &str, era: Era, text: &str) {
+        self.say(message::result(id, &words::tool_error(text, None, era))).await;
     }
 }
 
-fn line(message: &Bytes) -> String {
-    String::from_utf8_lossy(message).replace(['\n', '\r'], " ")
+/// On a pipe there are no headers: a message itself says of which era it is.
+fn era(message: &Message) -> Era {
+    message.era(&HeaderMap::new())
+}
+
+/// A word as a shell takes it for that one word.
+fn shell_word(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | '@');
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// The client's message under another id, with the arguments that were claimed.

@@ -30,7 +30,7 @@ pub(crate) async fn listen(
                 return body::empty(StatusCode::INTERNAL_SERVER_ERROR);
             };
             match http.send(Method::GET, headers, Bytes::new()).await {
-                Ok(response) => pass_back("null", upstream, response),
+                Ok(response) => pass_back(&gateway.catalogue, "null", upstream, response).await,
                 Err(error) => unreachable("null", upstream, &error),
             }
         }
@@ -79,7 +79,7 @@ pub(crate) async fn end(
                     return body::empty(StatusCode::INTERNAL_SERVER_ERROR);
                 };
                 match http.send(Method::DELETE, headers, Bytes::new()).await {
-                    Ok(response) => pass_back("null", upstream, response),
+                    Ok(response) => pass_back(&gateway.catalogue, "null", upstream, response).await,
                     Err(error) => unreachable("null", upstream, &error),
                 }
             }

@@ -5,11 +5,11 @@ use banksman_core::{Case, State, Status};
 use http::{Response, StatusCode};
 
 use crate::body::{self, Body};
-use crate::call::{self, refused};
+use crate::call::refused;
 use crate::errand::Member;
-use crate::gateway::bad_request;
 use crate::hold::ending_of;
 use crate::message::{self, TASKS};
+use crate::outcome::kept_error;
 use crate::raw::quoted;
 use crate::visit::Visit;
 use crate::words;
@@ -33,9 +33,6 @@ pub(crate) async fn answer(visit: &Visit) -> Response<Body> {
     if !visit.client.tasks {
         return undeclared(&id);
     }
-    if let Some(problem) = call::mismatch(visit, &action.to_string()) {
-        return bad_request(&id, -32020, &problem);
-    }
     let engine = &visit.gateway.engine;
     let case = match engine.action(&visit.caller, action).await {
         Ok(case) if case.submission.action.forwarded => case,
@@ -56,13 +53,16 @@ pub(crate) async fn answer(visit: &Visit) -> Response<Body> {
         _ => {
             visit.gateway.keep_if_open(&case, &visit.caller);
             let ended = ending_of(&case);
-            let more = match ended.as_ref().map(|ending| ending.parts()) {
-                Some((Member::Result, result)) if status(&case) == "completed" => {
+            let more = match (status(&case), ended.as_ref().map(|ending| ending.parts())) {
+                ("completed", Some((Member::Result, result))) => {
                     visit.gateway.holds.fetched(action);
                     format!(r#","result":{}"#, words::for_era(result.to_owned(), visit.era))
                 }
-                Some((Member::Error, error)) => format!(r#","error":{error}"#),
-                Some((Member::Result, _)) | None => String::new(),
+                ("failed", Some((Member::Error, error))) => {
+                    visit.gateway.holds.fetched(action);
+                    format!(r#","error":{error}"#)
+                }
+                _ => String::new(),
             };
             let result = format!(r#"{{"resultType":"complete",{}{more}}}"#, fields(visit, &case));
             body::json(StatusCode::OK, message::result(&id, &result))
@@ -82,8 +82,12 @@ fn unknown(id: &str) -> Response<Body> {
     body::json(StatusCode::OK, message::error(id, -32602, "there is no such task"))
 }
 
-/// A no is a result too: the tool answers that it did not run. Only what was withdrawn is cancelled.
+/// A no is a result too: the tool answers that it did not run. Only what was withdrawn is cancelled, and what its server
+/// answered with an error has failed.
 fn status(case: &Case) -> &'static str {
+    if matches!(&case.state, State::Failed { result: Some(result), .. } if kept_error(result).is_some()) {
+        return "failed";
+    }
     match case.status() {
         Status::Pending | Status::Authorised | Status::Executing => "working",
         Status::Cancelled | Status::Revoked => "cancelled",

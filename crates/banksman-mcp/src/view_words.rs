@@ -1,10 +1,11 @@
 //! What agents are told, from what the API says of an action.
 
 use banksman_core::Status;
+use banksman_core::json::CanonicalJson;
 use banksman_core::wire::ActionView;
 
 use crate::stdio::GateError;
-use crate::words::WAIT_TOOL;
+use crate::words::{WAIT_TOOL, with_notice};
 
 pub(crate) fn refused(error: &GateError) -> String {
     match error {
@@ -15,12 +16,33 @@ pub(crate) fn refused(error: &GateError) -> String {
     }
 }
 
-pub(crate) fn pending(view: &ActionView) -> String {
+pub(crate) fn pending(view: &ActionView, review_url: &str) -> String {
     let id = view.id;
+    let until = view.expires_at.map(|at| format!(" The request expires at {at}.")).unwrap_or_default();
     format!(
-        "PENDING, NOT EXECUTED: this call waits for a person's approval ({id}). Call the tool `{WAIT_TOOL}` with \
-         {{\"id\": \"{id}\"}} to get its result."
+        "PENDING, NOT EXECUTED: this call waits for a person's approval ({id}). Review: {review_url}.{until} Call the \
+         tool `{WAIT_TOOL}` with {{\"id\": \"{id}\"}} to get its result."
     )
+}
+
+/// That nobody has looked at a call of a tool that is no longer what it was.
+pub(crate) fn unseen(view: &ActionView, accept: &str) -> String {
+    format!(
+        "NOT EXECUTED ({}): the server has changed this tool since it was first seen, and no person has looked at this \
+         call. If the change is right, whoever looks after this machine says so with `{accept}`.",
+        view.id
+    )
+}
+
+/// A result as its agent is told: if a reviewer changed the arguments, that comes first.
+pub(crate) fn told(result: &str, view: &ActionView, args: &CanonicalJson) -> String {
+    match view.resolution.as_ref().filter(|resolution| resolution.modified) {
+        Some(resolution) => {
+            let said = resolution.message.as_deref().or(resolution.reason.as_deref());
+            with_notice(result, args.as_str(), said)
+        }
+        None => result.to_owned(),
+    }
 }
 
 pub(crate) fn elsewhere(view: &ActionView) -> String {

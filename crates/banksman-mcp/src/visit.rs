@@ -12,7 +12,7 @@ use crate::message::{ClientSays, Era, Message, Shape};
 use crate::session::Session;
 use crate::upstream::http::passed_on;
 use crate::upstream::{Lane, Reach, SendError, Upstream};
-use crate::{call, lists, relay, tasks};
+use crate::{call, headers, lists, relay, tasks};
 
 /// One message, and everything that is known around it.
 pub(crate) struct Visit {
@@ -52,6 +52,9 @@ impl Visit {
     pub(crate) async fn answer(self) -> Response<Body> {
         if let Some(messages) = self.message.batch() {
             return crate::batch::answer(self, messages).await;
+        }
+        if let Some(refused) = headers::problem(&self.message, self.era, &self.headers) {
+            return refused;
         }
         if is_for_us(&self.message) {
             // A client's answer to our pointer at the review page. It decides nothing.

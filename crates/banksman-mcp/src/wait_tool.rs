@@ -53,7 +53,7 @@ pub(crate) async fn answer(visit: Visit, args: &CanonicalJson) -> Response<Body>
             visit.gateway.holds.fetched(action);
             match ending.parts() {
                 (Member::Result, _) => body::json(StatusCode::OK, ending.to_message(&id, visit.era)),
-                (Member::Error, text) => said(text, Some(&case)),
+                (Member::Error, _) => said(&words::not_run(&case), Some(&case)),
             }
         }
         None if case.status() == Status::Executing => said(&words::not_run(&case), Some(&case)),

@@ -20,6 +20,7 @@ use super::SendError;
 use super::lane::{MAX_ANSWER, Route};
 use super::slots::Slot;
 use crate::message;
+use crate::raw::Members;
 
 /// What the server says on its own account while nobody listens: the oldest is forgotten first.
 const UNHEARD: usize = 64;
@@ -218,6 +219,10 @@ impl Child {
                 };
                 drop(self.to_child.try_send(answer.into()));
             }
+            // Some clients would take it for the answer to something else that they asked.
+            (_, Some(_)) if is_also_an_answer(&line) => {
+                tracing::debug!("a message of two kinds was left out")
+            }
             (_, Some(method)) => self.hand_on(line.clone(), &method, head.params),
             (None, None) => {}
         }
@@ -308,6 +313,11 @@ impl Running {
             let _ = kill_process(pid, Signal::TERM);
         }
     }
+}
+
+fn is_also_an_answer(line: &[u8]) -> bool {
+    Members::read_bytes(line)
+        .is_none_or(|message| ["result", "error"].iter().any(|key| message.get(key).is_some()))
 }
 
 /// A message on one line. In JSON a raw line end can only stand between tokens.

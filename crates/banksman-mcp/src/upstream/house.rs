@@ -266,7 +266,7 @@ fn framed(open: &Open, method: &str, params: &str, more: &HeaderMap) -> (Lane, S
     (Lane::Http { upstream: Arc::clone(upstream), headers }, with_meta(params))
 }
 
-fn with_meta(params: &str) -> String {
+pub(crate) fn with_meta(params: &str) -> String {
     let mut params = Members::read(params).unwrap_or_default();
     let mut meta = params.get("_meta").and_then(Members::read).unwrap_or_default();
     meta.set(META_VERSION, quoted(ERA_TWO));

@@ -94,7 +94,7 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
     kind.trim_start().to_ascii_lowercase().starts_with("text/event-stream")
 }
 
-async fn whole(body: Incoming) -> Result<Bytes, SendError> {
+pub(crate) async fn whole(body: Incoming) -> Result<Bytes, SendError> {
     let collected = tokio::time::timeout(SILENCE, Limited::new(body, MAX_ANSWER).collect()).await;
     match collected {
         Ok(Ok(body)) => Ok(body.to_bytes()),

@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use banksman_core::Status;
+use banksman_core::{Decision, Status};
 use http::Method;
 use serde_json::{Value, json};
 
 use crate::calls::text;
 use crate::peer::Peer;
-use crate::world::World;
+use crate::world::{Said, World};
 
 /// Clients that give up after a second.
 fn impatient(peer: &Peer) -> String {
@@ -191,6 +191,52 @@ async fn a_client_that_knows_tasks_gets_one() {
     let gone = client.ask_two(9, "tasks/get", json!({"taskId": task}), tasks.clone()).await.last().await;
     assert_eq!(gone["result"]["status"], "cancelled");
     assert_eq!(peer.calls().len(), 2);
+}
+
+/// Makes a call that becomes a task, has it decided, and tells what the task is once that is `status`.
+async fn task_that_becomes(world: &World, tool: &str, said: Option<&str>, status: Status) -> Value {
+    let client = world.client("/mcp");
+    let tasks = json!({"extensions": {"io.modelcontextprotocol/tasks": {}}});
+    let call = json!({"name": tool, "arguments": {"to": "everyone"}});
+    let created = client.ask_two(1, "tools/call", call, tasks.clone()).await.last().await;
+    let case = world.pending().await;
+    match said {
+        Some(args) => {
+            world.decide(&case, Decision::Modify, Said { args: Some(args), ..Said::default() }).await
+        }
+        None => world.decide(&case, Decision::Approve, Said::default()).await,
+    }
+    world.becomes(case.id, status).await;
+    let task = json!({"taskId": created["result"]["taskId"]});
+    client.ask_two(2, "tasks/get", task, tasks).await.last().await["result"].clone()
+}
+
+#[tokio::test]
+async fn a_task_that_its_server_answers_with_an_error_has_failed_with_that_error() {
+    let peer = Peer::start().await;
+    let world = World::start(&peer.config()).await;
+    let task = task_that_becomes(&world, "send_refused", None, Status::Failed).await;
+    assert_eq!(task["status"], "failed", "{task}");
+    assert_eq!(task["error"]["code"], -32050);
+    assert_eq!(task["error"]["data"], json!({"left": 0}));
+    assert!(task.get("result").is_none(), "{task}");
+    // Who asks with the tool gets a tool's answer.
+    let wait = json!({"id": task["taskId"], "wait_s": 1});
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    let told = client.call(3, "banksman_wait", wait).await;
+    assert!(text(&told).contains("the mailbox is full (error -32050)"), "{told}");
+    assert_eq!(told["result"]["isError"], true);
+}
+
+#[tokio::test]
+async fn that_people_changed_a_task_is_told_once() {
+    let peer = Peer::start().await;
+    let world = World::start(&peer.config()).await;
+    let task = task_that_becomes(&world, "send", Some(r#"{"to":"ada"}"#), Status::Succeeded).await;
+    let content = task["result"]["content"].as_array().unwrap();
+    assert!(content[0]["text"].as_str().unwrap().contains(r#"It ran with: {"to":"ada"}"#), "{task}");
+    assert_eq!((content.len(), &content[1]["text"]), (2, &json!(r#"ran with {"to":"ada"}"#)), "{task}");
 }
 
 #[tokio::test]

@@ -8,12 +8,14 @@
     reason = "a test that cannot go on stops; helpers here are test code too"
 )]
 
+mod batches;
 mod calls;
 mod client;
 mod conformance;
 mod conformant;
 mod conformant_tasks;
 mod docs;
+mod headers;
 mod held;
 mod hostile;
 mod others;

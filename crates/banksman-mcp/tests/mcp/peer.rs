@@ -107,6 +107,11 @@ async fn answer(
                 "fail" => json_of(reply(
                     json!({"content": [{"type": "text", "text": "no such thing"}], "isError": true}),
                 )),
+                "send_refused" => {
+                    let error =
+                        json!({"code": -32050, "message": "the mailbox is full", "data": {"left": 0}});
+                    json_of(json!({"jsonrpc": "2.0", "id": id, "error": error}).to_string())
+                }
                 "garbage" => json_of("{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{".to_owned()),
                 "giant" => json_of(format!(
                     "{{\"jsonrpc\":\"2.0\",\"id\":{id},\"result\":{{\"x\":\"{}\"}}}}",

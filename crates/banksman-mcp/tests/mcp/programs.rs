@@ -18,14 +18,14 @@ pub(crate) fn program() -> PathBuf {
     here.parent().unwrap().parent().unwrap().join("examples/stdio_peer")
 }
 
-fn config() -> String {
+pub(crate) fn config() -> String {
     format!(
         "version: 1\nupstreams:\n  prog: {{command: ['{}'], env: {{PEER_SECRET: hidden}}}}\n",
         program().display()
     )
 }
 
-fn both(peer: &Peer) -> String {
+pub(crate) fn both(peer: &Peer) -> String {
     format!("{}  prog: {{command: ['{}']}}\n", peer.config(), program().display())
 }
 

@@ -30,6 +30,8 @@ fn tools(listed: &[&str]) -> String {
 struct Faces {
     to_clients: String,
     to_banksman: String,
+    /// What it says first when it is asked for something else.
+    elsewhere: Vec<String>,
 }
 
 type Shown = Arc<Mutex<Faces>>;
@@ -37,7 +39,8 @@ type Shown = Arc<Mutex<Faces>>;
 /// A world before such a server, at first an honest one, whose tool a client has listed and called.
 async fn world() -> (World, Client, Shown) {
     let honest = tools(&[HONEST]);
-    let shown: Shown = Arc::new(Mutex::new(Faces { to_clients: honest.clone(), to_banksman: honest }));
+    let faces = Faces { to_clients: honest.clone(), to_banksman: honest, elsewhere: Vec::new() };
+    let shown: Shown = Arc::new(Mutex::new(faces));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let app = Router::new().route("/mcp", post(answer)).with_state(Arc::clone(&shown));
@@ -68,6 +71,13 @@ async fn answer(State(shown): State<Shown>, headers: HeaderMap, body: String) ->
             let text = if to_us { &shown.to_banksman } else { &shown.to_clients };
             ([kind], format!(r#"{{"jsonrpc":"2.0","id":{id},{text}}}"#)).into_response()
         }
+        "resources/list" => {
+            let mut events = shown.lock().unwrap().elsewhere.clone();
+            events.push(reply(json!({"resources": []})));
+            let events: String = events.iter().map(|event| format!("data: {event}\n\n")).collect();
+            ([("content-type", "text/event-stream")], events).into_response()
+        }
+        "prompts/list" => ([kind], shown.lock().unwrap().elsewhere.concat()).into_response(),
         _ => ([kind], reply(json!({"content": [{"type": "text", "text": "ran"}]}))).into_response(),
     }
 }
@@ -122,6 +132,42 @@ async fn a_list_that_cannot_be_read_for_sure_reaches_no_client() {
     // An error of the server is its own.
     shown.lock().unwrap().to_clients = r#""error":{"code":-5,"message":"busy"}"#.into();
     assert_eq!(list(&client).await["error"]["code"], -5);
+}
+
+#[tokio::test]
+async fn a_list_in_the_answer_to_something_else_is_remembered_or_not_passed_on() {
+    let (world, client, shown) = world().await;
+    let answer = |list: String| format!(r#"{{"jsonrpc":"2.0","id":99,{list}}}"#);
+    let ask = async |method: &str| {
+        let answer = client.post(&json!({"jsonrpc": "2.0", "id": 8, "method": method})).await;
+        let mut answer = answer;
+        let mut ids = Vec::new();
+        while let Some(message) = answer.next().await {
+            ids.push(message["id"].clone());
+        }
+        ids
+    };
+    let unreadable = answer(tools(&[EVIL, EVIL]));
+    let mixed = unreadable.replace(r#""id""#, r#""method":"notifications/message","id""#);
+    shown.lock().unwrap().elsewhere = vec![unreadable.clone(), mixed, format!("[{unreadable}]")];
+    assert_eq!(ask("resources/list").await, [8]);
+    shown.lock().unwrap().elsewhere = vec![unreadable];
+    assert_eq!(ask("prompts/list").await, [8], "an error in its place");
+    assert_eq!(text(&client.call(3, "echo", json!({})).await), "ran", "nothing of it is believed");
+    shown.lock().unwrap().elsewhere = vec![answer(tools(&[EVIL]))];
+    assert_eq!(ask("resources/list").await, [99, 8]);
+    is_held(&world, &client, 8).await;
+}
+
+#[tokio::test]
+async fn a_server_whose_list_cannot_be_read_after_a_restart_gets_nothing_through_unasked() {
+    let (world, client, shown) = world().await;
+    shown.lock().unwrap().to_banksman = tools(&[EVIL, EVIL]);
+    let world = world.restart().await;
+    let waiting = client.start(2, "echo", json!({"round": 9})).await;
+    let said = world.pending().await.submission.verdict.messages.join("\n");
+    assert!(said.contains("cannot be read for sure"), "{said}");
+    drop(waiting);
 }
 
 #[tokio::test]

@@ -1,7 +1,10 @@
 //! `banksman mcp -- CMD`: a program before an MCP server's program. `mcp scan` and `mcp accept` look after tools.
 
 use std::fmt::Write as _;
+use std::fs::DirBuilder;
 use std::io::{BufRead as _, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +15,7 @@ use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, ClaimBody, ClaimView, OutcomeBody};
 use banksman_core::{Action, ActionId, Digest, Kind, Risk};
 use banksman_engine::Judge as _;
-use banksman_mcp::{Gate, GateError, Proxy, ScannedTool, accept, scan};
+use banksman_mcp::{Gate, GateError, Proxy, ScannedTool, Standing, accept, scan};
 use banksman_policy::{DEFAULT_POLICY, Policy};
 use tokio::sync::mpsc;
 
@@ -29,9 +32,9 @@ pub(crate) struct Args {
     /// What the server is called in policies and for reviewers [default: the command's name]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// How long a held call stays open before the client is told to come back
-    #[arg(long, value_name = "SPAN", default_value = "45s", value_parser = parse_span)]
-    window: Duration,
+    /// How long a held call stays open before the client is told to come back [default: by what is known of the client]
+    #[arg(long, value_name = "SPAN", value_parser = parse_span)]
+    window: Option<Duration>,
     /// The server's program and its arguments, behind `--`
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
@@ -47,7 +50,7 @@ enum What {
     },
     /// Accept what a server says of its tools now, after it changed them
     Accept {
-        /// The server's name in mcp.yaml
+        /// The server's name, in mcp.yaml or as `banksman mcp --name` has it; without a name, its command
         server: String,
         /// One tool; all of the server's, if left out
         tool: Option<String>,
@@ -104,14 +107,34 @@ impl Gate for Remote {
 }
 
 fn stand_before(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let gate = Remote(Arc::new(context.client()?));
+    let client = client_of_agent(context)?;
     let called = args.command.first().map(|word| word.rsplit('/').next().unwrap_or(word).to_owned());
-    let name = args.name.clone().or(called).unwrap_or_default();
+    // Several servers may be started by one program: only a given name tells whose tools these are.
+    let known_as = args.name.clone().unwrap_or_else(|| args.command.join(" "));
+    let pins = users_pins(&known_as).ok_or_else(|| {
+        stop(
+            Exit::Usage,
+            "neither XDG_STATE_HOME nor HOME is set: there is no place to remember the server's tools in",
+        )
+    })?;
+    if let Some(folder) = pins.parent() {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    let standing = Standing {
+        name: args.name.clone().or(called).unwrap_or_default(),
+        command: args.command.clone(),
+        known_as,
+        pins,
+        window: args.window,
+        review_url: client.url().to_owned(),
+    };
+    let gate = Remote(Arc::new(client));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (to_client, mut messages) = mpsc::channel::<String>(64);
-        let proxy = Proxy::start(gate, &name, &args.command, args.window, to_client)
-            .map_err(|problem| stop(Exit::Failure, problem))?;
+        let proxy =
+            Proxy::start(gate, standing, to_client).map_err(|problem| stop(Exit::Failure, problem))?;
         let (lines, mut received) = mpsc::channel::<String>(64);
         // A thread that may stay behind in a read: nothing can wake it, and the end of the program ends it too.
         std::thread::spawn(move || {
@@ -143,6 +166,36 @@ fn stand_before(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
             }
         }
     })
+}
+
+/// A client with a token that is certainly an agent's, unless there is no server to ask yet: then nothing runs until there
+/// is, and it says so itself.
+fn client_of_agent(context: &Context) -> anyhow::Result<Client> {
+    let advice = "an agent's is needed: set BANKSMAN_TOKEN to one, from\n\
+                  \x20   banksman token new --kind agent --name NAME --data DIR";
+    let given = context.globals.token.as_ref().is_some_and(|token| !token.reveal().is_empty());
+    if !given {
+        return Err(stop(Exit::NotAllowed, format!("no token, and {advice}")));
+    }
+    let client = context.client()?;
+    match client.resolutions(u64::MAX >> 1) {
+        Err(ClientError::Problem(problem)) if matches!(problem.status, 401 | 403) => {
+            Err(stop(Exit::NotAllowed, format!("this token is not an agent's, and {advice}")))
+        }
+        Ok(_) | Err(_) => Ok(client),
+    }
+}
+
+/// Where the tools of a server that clients start themselves are remembered: in the user's state folder, a file for each,
+/// because a client starts all its servers at once.
+fn users_pins(known_as: &str) -> Option<PathBuf> {
+    let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")))?;
+    let readable: String =
+        known_as.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).take(40).collect();
+    let digest = Digest::of(known_as.as_bytes()).to_string();
+    let digest: String = digest.trim_start_matches("sha256:").chars().take(16).collect();
+    Some(state.join("banksman/mcp").join(format!("{readable}-{digest}.json")))
 }
 
 fn write_policy(command: &[String], context: &Context) -> anyhow::Result<ExitCode> {
@@ -198,9 +251,23 @@ fn plain(name: &str) -> String {
 }
 
 fn accept_tools(server: &str, tool: Option<&str>, context: &Context) -> anyhow::Result<ExitCode> {
-    let folder = Folder::open_or_create(&context.globals.data)?;
-    let count = accept(&folder.tool_pins(), server, tool)
-        .map_err(|problem| stop(Exit::Failure, format!("the tools cannot be accepted: {problem}")))?;
+    let data = &context.globals.data;
+    let mut places = vec![Folder::at(data).tool_pins()];
+    places.extend(users_pins(server));
+    // What may not be looked at may be there: then it is said what is wrong with it.
+    places.retain(|path| !matches!(path.try_exists(), Ok(false)));
+    if places.is_empty() {
+        let problem = format!(
+            "no tools are remembered in {}: name the data folder of `banksman serve` with --data",
+            data.display()
+        );
+        return Err(stop(Exit::NotFound, problem));
+    }
+    let mut count = 0;
+    for path in places {
+        count += accept(&path, server, tool)
+            .map_err(|problem| stop(Exit::Failure, format!("the tools cannot be accepted: {problem}")))?;
+    }
     context.print(&format!("{count} forgotten; what the server says next is what counts\n"))?;
     Ok(Exit::Done.into())
 }

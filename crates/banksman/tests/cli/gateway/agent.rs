@@ -80,6 +80,12 @@ impl Agent {
             let revision = if self.is_of_era_two() { "2026-07-28" } else { "2025-11-25" };
             head.push_str(&format!("MCP-Protocol-Version: {revision}\r\n"));
         }
+        if self.is_of_era_two() {
+            let (method, params) = (message["method"].as_str().unwrap_or_default(), &message["params"]);
+            head.push_str(&format!("Mcp-Method: {method}\r\n"));
+            let name = params["name"].as_str().or(params["taskId"].as_str());
+            head.extend(name.map(|name| format!("Mcp-Name: {name}\r\n")));
+        }
         if let Some(session) = &self.session {
             head.push_str(&format!("Mcp-Session-Id: {session}\r\n"));
         }
