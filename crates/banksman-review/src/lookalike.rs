@@ -1,6 +1,6 @@
 //! Names of hosts that are not what they look like.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use banksman_core::json::Json;
@@ -8,6 +8,7 @@ use banksman_core::visible::is_hidden;
 use unicode_security::confusable_detection::skeleton;
 
 use crate::hosts::{Named, hosts, percent_decoded};
+use crate::rows::below;
 
 /// What is odd about a host name in a text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,7 +19,12 @@ pub struct Oddity {
     pub problem: &'static str,
     /// What it looks like, or what it stands for.
     pub like: String,
+    /// Where it is, as people write it; the first place, if it is in several.
+    pub argument: String,
 }
+
+/// What was found: the name, what is odd, what it is like; and where it was first.
+type Found = BTreeMap<(String, &'static str, String), String>;
 
 /// More would be a flood that hides the one that matters.
 const MOST: usize = 12;
@@ -40,33 +46,39 @@ static FAMOUS_LOOKS: LazyLock<Vec<(String, &str)>> =
 /// The oddities of all texts in a value, keys included.
 #[must_use]
 pub fn oddities(value: &Json) -> Vec<Oddity> {
-    let mut found = BTreeSet::new();
-    collect(value, &mut found);
-    found.into_iter().take(MOST).collect()
+    let mut found = Found::new();
+    collect(value, "", &mut found);
+    let found = found.into_iter().take(MOST);
+    found.map(|((host, problem, like), argument)| Oddity { host, problem, like, argument }).collect()
 }
 
-fn collect(value: &Json, found: &mut BTreeSet<Oddity>) {
+fn collect(value: &Json, at: &str, found: &mut Found) {
     match value {
-        Json::String(text) => in_text(text, found),
-        Json::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        Json::String(text) => in_text(text, at, found),
+        Json::Array(items) => items
+            .iter()
+            .enumerate()
+            .for_each(|(position, item)| collect(item, &format!("{at}[{position}]"), found)),
         Json::Object(members) => members.iter().for_each(|(key, item)| {
-            in_text(key, found);
-            collect(item, found);
+            let at = below(at, key);
+            in_text(key, &at, found);
+            collect(item, &at, found);
         }),
         Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 
-fn in_text(text: &str, found: &mut BTreeSet<Oddity>) {
-    hosts(text).for_each(|named| judge(&named, found));
+fn in_text(text: &str, at: &str, found: &mut Found) {
+    hosts(text).for_each(|named| judge(&named, at, found));
     if let Some(read) = percent_decoded(text) {
-        hosts(&read).for_each(|named| judge(&named, found));
+        hosts(&read).for_each(|named| judge(&named, at, found));
     }
 }
 
-fn judge(named: &Named<'_>, found: &mut BTreeSet<Oddity>) {
+fn judge(named: &Named<'_>, at: &str, found: &mut Found) {
     let mut say = |problem, like: &str| {
-        found.insert(Oddity { host: named.written.to_owned(), problem, like: like.to_owned() });
+        let odd = (named.written.to_owned(), problem, like.to_owned());
+        found.entry(odd).or_insert_with(|| at.to_owned());
     };
     // What stands before an @ in an address is not the host, however much it looks like one.
     if let Some(user) = named.posing {
@@ -207,6 +219,16 @@ mod tests {
             let found = odd(text);
             assert!(found.iter().any(|oddity| oddity.like == like), "{text}: {found:?}");
         }
+    }
+
+    #[test]
+    fn an_oddity_says_where_it_is() {
+        let args =
+            "{\"to\":[\"x\",{\"a.b\":\"https://p\u{430}ypal.com\"}],\"zz\":\"https://p\u{430}ypal.com\"}";
+        let args = banksman_core::json::parse(args.as_bytes()).unwrap();
+        let found = oddities(&args);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].argument, r#"to[1]."a.b""#);
     }
 
     #[test]

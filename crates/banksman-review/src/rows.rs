@@ -27,8 +27,7 @@ fn flatten<'a>(value: &'a Json, path: String, pointer: String, rows: &mut Vec<Ro
     match value {
         Json::Object(members) if !members.is_empty() => {
             for (key, item) in members.iter() {
-                let name = member(key);
-                let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+                let path = below(&path, key);
                 let pointer = format!("{pointer}/{}", key.replace('~', "~0").replace('/', "~1"));
                 flatten(item, path, pointer, rows);
             }
@@ -43,6 +42,12 @@ fn flatten<'a>(value: &'a Json, path: String, pointer: String, rows: &mut Vec<Ro
             rows.push(Row { path, pointer, value });
         }
     }
+}
+
+/// How people write where a member is, given where its object is.
+pub(crate) fn below(path: &str, key: &str) -> String {
+    let name = member(key);
+    if path.is_empty() { name } else { format!("{path}.{name}") }
 }
 
 /// A key; in quotes, as JSON, if it could pass for anything but one name.

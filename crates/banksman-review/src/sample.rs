@@ -38,6 +38,7 @@ pub fn action() -> ActionView {
         tool: "process_refund".into(),
         kind: Kind::Tool,
         args,
+        proposed_args: None,
         created_at: seconds(-120),
         expires_at: Some(seconds(250)),
         observed: false,

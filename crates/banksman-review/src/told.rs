@@ -48,7 +48,11 @@ pub fn event_line(event: &Event) -> String {
 pub fn told(fact: &Fact) -> Vec<Part> {
     let mut it = Sentence::default();
     match fact {
-        Fact::Proposed { verdict, grant, assessment: _ } => {
+        Fact::Proposed { freeze: Some(freeze), .. } => {
+            it.ours("proposed; ").strong("blocked").ours(" by ").id(freeze.id);
+            it.because(Some(&freeze.reason).filter(|reason| !reason.is_empty()));
+        }
+        Fact::Proposed { verdict, grant, freeze: None, assessment: _ } => {
             it.ours(format!("proposed; {} by ", verdict.tier)).theirs(&verdict.rule);
             it.if_so(verdict.observed, " (observed only)");
             if let Some(grant) = grant {
@@ -56,14 +60,21 @@ pub fn told(fact: &Fact) -> Vec<Part> {
             }
         }
         Fact::Decided { decision, reason, message, acting, solo_operator, step_up } => {
-            it.strong(decided(*decision)).because(reason.as_ref());
-            if let Some(message) = message {
-                it.ours("; to the agent: ").theirs(message);
-            }
+            it.strong(decided(*decision)).because(reason.as_ref()).telling_the_agent(message.as_ref());
             it.on_whose_word(acting, *solo_operator, step_up.as_ref());
         }
-        Fact::Modified { verdict, reason, acting, solo_operator, step_up, from: _, assessment: _ } => {
+        Fact::Modified {
+            verdict,
+            reason,
+            message,
+            acting,
+            solo_operator,
+            step_up,
+            from: _,
+            assessment: _,
+        } => {
             it.strong("edited").ours(format!(", now {}", verdict.tier)).because(reason.as_ref());
+            it.telling_the_agent(message.as_ref());
             it.on_whose_word(acting, *solo_operator, step_up.as_ref());
         }
         Fact::Escalated { number, step } => {
@@ -193,6 +204,13 @@ impl Sentence {
         }
     }
 
+    fn telling_the_agent(&mut self, message: Option<&String>) -> &mut Self {
+        match message {
+            Some(message) => self.ours("; to the agent: ").theirs(message),
+            None => self,
+        }
+    }
+
     /// On what a decision rested besides the person's own roles.
     fn on_whose_word(&mut self, acting: &[Acting], solo_operator: bool, step_up: Option<&Assertion>) {
         let standing = standing(acting, solo_operator);
@@ -205,7 +223,8 @@ impl Sentence {
 
 #[cfg(test)]
 mod tests {
-    use banksman_core::{ActingSource, Decision, Verdict};
+    use banksman_core::audit::FreezeRef;
+    use banksman_core::{ActingSource, Assessment, Decision, Digest, FreezeId, Risk, Tier, Verdict};
 
     use super::*;
 
@@ -239,15 +258,44 @@ mod tests {
     }
 
     #[test]
+    fn what_a_freeze_stopped_is_said_to_be_stopped_by_it() {
+        let verdict = Verdict::new(Tier::Approve, Risk::High, "defaults.unknown_tool");
+        let id = FreezeId::from_parts(1, 1);
+        let fact = Fact::Proposed {
+            assessment: Assessment::of(Vec::new()).into(),
+            verdict: verdict.into(),
+            grant: None,
+            freeze: Some(FreezeRef { id, reason: "incident 7".into() }),
+        };
+        assert_eq!(line(&fact), format!("proposed; blocked by {id} (incident 7)"));
+    }
+
+    #[test]
+    fn an_edit_says_what_the_agent_was_told() {
+        let fact = Fact::Modified {
+            from: Digest::of(b"before"),
+            assessment: Assessment::of(Vec::new()).into(),
+            verdict: Verdict::new(Tier::Approve, Risk::High, "rule").into(),
+            reason: Some("too much".into()),
+            message: Some("49 is right".into()),
+            acting: Vec::new(),
+            solo_operator: false,
+            step_up: None,
+        };
+        assert_eq!(line(&fact), "edited, now approve (too much); to the agent: 49 is right");
+    }
+
+    #[test]
     fn what_others_wrote_is_never_ours() {
         let hostile = "\u{1b}[2J";
         let facts = [
             Fact::Cancelled { reason: Some(hostile.into()) },
             Fact::Finished { late: true, error: Some(hostile.into()) },
             Fact::Proposed {
-                assessment: banksman_core::Assessment::of(Vec::new()).into(),
-                verdict: Verdict::new(banksman_core::Tier::Approve, banksman_core::Risk::Low, hostile).into(),
+                assessment: Assessment::of(Vec::new()).into(),
+                verdict: Verdict::new(Tier::Approve, Risk::Low, hostile).into(),
                 grant: None,
+                freeze: None,
             },
         ];
         for fact in facts {

@@ -6,17 +6,35 @@ const KEPT = 500;
 // How long the line may be away before the page says so.
 const PATIENCE = 10_000;
 
-// The server's news behind a place. The browser tries again by itself, unless the server refuses.
+// The server lets hear of itself every 15 seconds at the least: a line that is silent for longer is dead, though nobody said so.
+const SILENCE = 35_000;
+
+// The server's news behind a place. The browser tries again by itself, unless the server refuses; a line that fell silent is
+// dialled anew.
 const dial = (since, take, live) => {
-  const source = new EventSource(`/live?since=${since}`);
-  let waiting;
-  source.onopen = () => { clearTimeout(waiting); waiting = undefined; live(true); };
-  source.onerror = () => {
-    if (source.readyState === EventSource.CLOSED) live(false);
-    else waiting ??= setTimeout(() => live(false), PATIENCE);
+  let source, waiting, silent, place = since;
+  const heard = () => {
+    clearTimeout(silent);
+    silent = setTimeout(() => { live(false); open(); }, SILENCE);
   };
-  source.onmessage = (message) => take({ seq: Number(message.lastEventId), news: JSON.parse(message.data) });
-  return () => { clearTimeout(waiting); source.close(); };
+  const open = () => {
+    source?.close();
+    source = new EventSource(`/live?since=${place}`);
+    source.onopen = () => { clearTimeout(waiting); waiting = undefined; live(true); };
+    source.onerror = () => {
+      if (source.readyState === EventSource.CLOSED) { clearTimeout(silent); live(false); }
+      else waiting ??= setTimeout(() => live(false), PATIENCE);
+    };
+    source.addEventListener("beat", heard);
+    source.onmessage = (message) => {
+      heard();
+      place = Number(message.lastEventId);
+      take({ seq: place, news: JSON.parse(message.data) });
+    };
+    heard();
+  };
+  open();
+  return () => { clearTimeout(waiting); clearTimeout(silent); source.close(); };
 };
 
 // The tab that listens for all. It answers those that come later with what they missed.

@@ -51,7 +51,12 @@ const sayWhether = (isLive) => {
 export const listen = (since) => {
   const fresh = new Set();
   share(Number(since), (news) => hear(news, fresh), sayWhether);
-  document.querySelectorAll("[data-reload]").forEach((button) => button.addEventListener("click", () => location.reload()));
+  // A page that answers a form says where it is read again. Loading it as it came would send the form once more, and a
+  // decision that was refused might then take effect.
+  const { here } = document.body.dataset;
+  if (here) history.replaceState(null, "", here);
+  const again = () => { if (here) location.replace(here); else location.reload(); };
+  document.querySelectorAll("[data-reload]").forEach((button) => button.addEventListener("click", again));
   // A page that comes back from the browser's memory has heard nothing meanwhile.
-  addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
+  addEventListener("pageshow", (event) => { if (event.persisted) again(); });
 };

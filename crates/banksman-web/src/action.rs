@@ -10,7 +10,7 @@ use crate::decide::decide;
 use crate::diff;
 use crate::frame::{Frame, Place};
 use crate::moment::{ago, left, moment};
-use crate::parts::{findings, risk, rule_link, status};
+use crate::parts::{findings, percent_encoded, risk, rule_link, status};
 use crate::text::{Foreign, ForeignLines, brief};
 use crate::values::{Extent, block, canonical, leaves_out, table};
 
@@ -38,6 +38,17 @@ pub struct ActionPage<'a> {
     pub history: &'a [History<'a>],
     /// Who was told of it, oldest first.
     pub told: &'a [DeliveryView],
+    /// What someone wrote into the form before, if it was refused.
+    pub kept: &'a Kept,
+}
+
+/// What someone wrote into the form of a decision: it is not lost if the decision is refused.
+#[derive(Debug, Clone, Default)]
+pub struct Kept {
+    /// Why they decided so.
+    pub reason: String,
+    /// Words for the agent.
+    pub message: String,
 }
 
 /// The arguments before an edit, as this person gets to see them.
@@ -61,12 +72,13 @@ impl ActionPage<'_> {
                 div.columns {
                     div.what {
                         section.panel {
-                            h2 { "What will run" }
-                            p.quiet { "Exactly this, and nothing else, if it is approved." }
+                            @let (title, words) = what_runs(action.status);
+                            h2 { (title) }
+                            p.quiet { (words) }
                             @if let Some(server) = passed_on_to(&action.context) {
                                 p { "Banksman passes it on to the server " code { (Foreign(server)) } "." }
                             }
-                            (table(&action.args, &found, self.extent))
+                            (table(&action.args, &action.verdict.redact, &found, self.extent))
                             details.exact { summary { "Exact text and digest" }
                                 (canonical(&action.args))
                                 dl.pairs {
@@ -87,14 +99,15 @@ impl ActionPage<'_> {
                     div.why {
                         (judged(action))
                         (people(action))
-                        @if action.status == Status::Pending { (decide(frame, action, leaves_out(&action.args, self.extent))) } @else { (ended(frame, action)) }
+                        @if action.status == Status::Pending { (decide(frame, action, leaves_out(&action.args, self.extent), self.kept)) } @else { (ended(frame, action)) }
                     }
                     (told(frame, self.told))
                     div.before { @for history in self.history { (past(frame, history)) } }
                 }
             }
         };
-        frame.page(Place::Action, &brief(&action.tool, 60), &body)
+        let here = format!("/actions/{}", action.id);
+        frame.page_at(Place::Action, &here, &brief(&action.tool, 60), &body)
     }
 
     /// What each edit changed, the newest first.
@@ -144,9 +157,39 @@ impl ActionPage<'_> {
                     @if let Some(batch) = action.batch { span { a href=(format!("/batches/{batch}")) { "part of a batch" } } }
                     @if action.version > 1 { span { "edited: version " (action.version) } }
                     @if action.observed { span { "ran because policy only observes" } }
+                    span { a href=(format!("/freezes?agent={}", percent_encoded(&action.agent))) { "freeze this agent" } }
                 }
             }
         }
+    }
+}
+
+/// What the table of arguments is, and what is to be said of it.
+fn what_runs(status: Status) -> (&'static str, &'static str) {
+    match status {
+        Status::Pending => ("What will run", "Exactly this, and nothing else, if it is approved."),
+        Status::Authorised => ("What may run", "Exactly this, and nothing else, once."),
+        Status::Executing => ("What is running", "Exactly this was let through."),
+        Status::Succeeded | Status::Failed => ("What ran", "Exactly this was let through."),
+        Status::Unknown => ("What may have run", "Exactly this was let through."),
+        Status::Blocked
+        | Status::Denied
+        | Status::Expired
+        | Status::Cancelled
+        | Status::Lapsed
+        | Status::Revoked => ("What would have run", "It did not run."),
+    }
+}
+
+/// Who answered: people by their names.
+fn answered_by(action: &ActionView, by: &str) -> Markup {
+    let approved =
+        action.votes.iter().filter(|vote| vote.version == action.version && vote.decision.approves());
+    let names: Vec<&str> = approved.map(|vote| vote.by.as_str()).collect();
+    html! {
+        @if by == "reviewers" && !names.is_empty() {
+            @for (at, name) in names.iter().enumerate() { @if at > 0 { ", " } b { (Foreign(name)) } }
+        } @else { b { (Foreign(by)) } }
     }
 }
 
@@ -222,7 +265,7 @@ fn ended(frame: &Frame<'_>, action: &ActionView) -> Markup {
             h2 { "It is " (action.status.as_str()) }
             p { (meaning(action.status)) }
             @if let Some(ResolutionView { by, at, reason, message, modified }) = &action.resolution {
-                p { "Answered by " b { (Foreign(by)) } ", " (ago(*at, frame.now)) "." @if *modified { " A reviewer changed the arguments." } }
+                p { "Answered by " (answered_by(action, by)) ", " (ago(*at, frame.now)) "." @if *modified { " A reviewer changed the arguments." } }
                 @if let Some(reason) = reason { blockquote { (ForeignLines(reason)) } }
                 @if let Some(message) = message { blockquote { span.quiet { "To the agent: " } (ForeignLines(message)) } }
             }
@@ -233,7 +276,8 @@ fn ended(frame: &Frame<'_>, action: &ActionView) -> Markup {
                     button.deny { "Take it back" }
                 }
             }
-            @if let Some(OutcomeView { result, error, at, .. }) = &action.outcome {
+            // Where no outcome came, nobody reported anything.
+            @if let Some(OutcomeView { result, error, at, .. }) = action.outcome.as_ref().filter(|outcome| outcome.result.is_some() || outcome.error.is_some()) {
                 section.untrusted aria-label="What the agent reported" {
                     h3 { "The agent reported, " (ago(*at, frame.now)) }
                     @if let Some(error) = error { p { (ForeignLines(error)) } }

@@ -6,7 +6,7 @@ use banksman_review::{Part, told};
 use maud::{Markup, html};
 
 use crate::frame::{Frame, Place};
-use crate::moment::moment;
+use crate::moment::to_the_second;
 use crate::parts::{choice, line, risk, status};
 use crate::text::{Foreign, brief};
 
@@ -101,7 +101,7 @@ fn row(entry: &Entry) -> Markup {
             @match &entry.event {
                 None => { td colspan="4" { (Foreign(&entry.kind)) span.quiet { ": written by a version that this one cannot read" } } }
                 Some(event) => {
-                    td data-label="When" { (moment(event.at)) }
+                    td data-label="When" { (to_the_second(event.at)) }
                     td data-label="Who" { @match event.actor.name() { Some(name) => { (Foreign(name)) } None => { span.quiet { (event.actor.kind()) } } } }
                     td data-label="What" {
                         @for piece in told(&event.fact) { (part(&piece)) }

@@ -12,7 +12,7 @@ use crate::frame::{Frame, Place};
 use crate::moment::{ago, left};
 use crate::parts::{findings, hidden, risk, status};
 use crate::text::{Foreign, ForeignLines};
-use crate::values::{Extent, has_folds, leaves_out, table};
+use crate::values::{Extent, has_folds, leaves_out, poses_as_redacted, table};
 
 /// The page of a batch.
 #[derive(Debug)]
@@ -32,6 +32,8 @@ pub fn needs_own_page(item: &ActionView) -> Option<&'static str> {
         Some("policy asks for the touch of a passkey")
     } else if !shows_whole_name(item) || leaves_out(&item.args, Extent::Shared) || has_folds(&item.args) {
         Some("this page does not show all of it")
+    } else if poses_as_redacted(&item.args, &item.verdict.redact) {
+        Some("a value in it reads as if policy kept it from you")
     } else if !odd_names(item).is_empty() {
         Some("a host name in it is not what it looks like")
     } else {
@@ -67,7 +69,7 @@ impl BatchPage<'_> {
                 }
             }
         };
-        frame.page(Place::Action, "Batch", &body)
+        frame.page_at(Place::Action, &format!("/batches/{}", batch.id), "Batch", &body)
     }
 }
 
@@ -83,7 +85,7 @@ fn card(frame: &Frame<'_>, item: &ActionView, number: usize) -> Markup {
                 (status(item.status))
                 @if let (Status::Pending, Some(until)) = (item.status, item.expires_at) { (left(until, frame.now)) }
             }
-            (table(&item.args, &found, Extent::Shared))
+            (table(&item.args, &item.verdict.redact, &found, Extent::Shared))
             @for message in &item.verdict.messages { p.message { (ForeignLines(message)) } }
             (findings(&found))
             @if let Some(change) = Change::of_action(item) { h3 { (change.title) } (diff::show_of(&change, &of)) }

@@ -8,9 +8,9 @@ use maud::{Markup, html};
 
 use crate::frame::Frame;
 use crate::moment::{ago, left};
-use crate::parts::{binding, risk, status};
+use crate::parts::{binding, hidden, risk, status};
 use crate::text::{Foreign, brief, fits};
-use crate::values::odd_hosts;
+use crate::values::{odd_hosts, poses_as_redacted};
 
 /// Longer arguments are shown in short, and then decided on the page that shows them whole.
 const WHOLE: usize = 320;
@@ -28,6 +28,7 @@ pub(crate) fn shows_everything(action: &ActionView) -> bool {
         && action.verdict.messages.is_empty()
         && !action.verdict.require_reason
         && odd_names(action).is_empty()
+        && !poses_as_redacted(&action.args, &action.verdict.redact)
 }
 
 /// The name of a tool in a list.
@@ -45,8 +46,8 @@ pub(crate) fn odd_names(action: &ActionView) -> Vec<Oddity> {
     action.args.to_json().map(|args| oddities(&args)).unwrap_or_default()
 }
 
-/// A card.
-pub(crate) fn card(frame: &Frame<'_>, action: &ActionView) -> Markup {
+/// A card. `list` is the question that the list answers, for coming back to it.
+pub(crate) fn card(frame: &Frame<'_>, action: &ActionView, list: &str) -> Markup {
     let progress = Approvals::of(action);
     let found = numbered(&action.assessment.findings);
     let worst = found.iter().max_by_key(|found| found.finding.level);
@@ -78,6 +79,7 @@ pub(crate) fn card(frame: &Frame<'_>, action: &ActionView) -> Markup {
                 @if shows_everything(action) {
                     form method="post" action="/decide" {
                         (binding(frame.viewer.csrf, action))
+                        @if !list.is_empty() { (hidden("list", list)) }
                         a.button href=(page) { "Review" }
                         button.deny name="decision" value="deny" data-deny { "Deny" }
                         button.approve name="decision" value="approve" data-approve { "Approve" }
@@ -111,8 +113,15 @@ mod tests {
             pending: 1,
             newest: 1,
         };
-        let frame = Frame { viewer, house, preferences: Preferences::default(), now: NOW, notice: None };
-        card(&frame, action).0
+        let frame = Frame {
+            viewer,
+            house,
+            preferences: Preferences::default(),
+            now: NOW,
+            notice: None,
+            answers_form: false,
+        };
+        card(&frame, action, "").0
     }
 
     /// Either the whole is in sight or there is nothing to approve with.

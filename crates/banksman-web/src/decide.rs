@@ -4,8 +4,9 @@ use banksman_core::wire::ActionView;
 use banksman_core::{Quorum, RememberScope, Tier};
 use maud::{Markup, html};
 
+use crate::action::Kept;
 use crate::frame::Frame;
-use crate::parts::binding;
+use crate::parts::{binding, on_enter};
 use crate::text::Foreign;
 
 /// How long a grant may last, for those who choose.
@@ -20,27 +21,33 @@ const LIFETIMES: &[(u64, &str)] = &[
 
 /// The form: approve, deny, answer, remember; editing has a page of its own. Where the page leaves out some of what would
 /// run, the way to approve it leads over the page that does not.
-pub(crate) fn decide(frame: &Frame<'_>, action: &ActionView, leaves_out: bool) -> Markup {
+pub(crate) fn decide(frame: &Frame<'_>, action: &ActionView, leaves_out: bool, kept: &Kept) -> Markup {
     let required = action.verdict.require_reason;
+    let approved = action.votes.iter().any(|vote| {
+        vote.by == frame.viewer.name && vote.version == action.version && vote.decision.approves()
+    });
     html! {
         section.panel.decide aria-label="Your decision" {
             h2 { "Your decision" }
             form method="post" action="/decide" {
+                (on_enter(None))
                 (binding(frame.viewer.csrf, action))
                 label.field { span { "Reason" @if required { " (policy asks for one)" } }
-                    textarea name="reason" rows="2" required[required] data-reason {}
+                    textarea name="reason" rows="2" required[required] data-reason { "\n" (kept.reason) }
                 }
-                @if leaves_out { p.caution { "Not all of what would run is on this page. Look at all of it before you approve it." } }
+                @if approved { p.caution { "You approved this. Someone else is needed, too." } }
+                @else if leaves_out { p.caution { "Not all of what would run is on this page. Look at all of it before you approve it." } }
                 @else { (remember(action)) }
                 div.buttons {
                     button.deny name="decision" value="deny" data-deny { "Deny" }
-                    @if leaves_out { a.button.strong href=(format!("/actions/{}?all=yes", action.id)) data-approve { "See every value" } }
+                    @if approved {}
+                    @else if leaves_out { a.button.strong href=(format!("/actions/{}?all=yes", action.id)) data-approve { "See every value" } }
                     @else { button.approve name="decision" value="approve" data-approve { "Approve" } }
                 }
                 p.changed data-changed role="status" {}
-                details.answer {
+                details.answer open[!kept.message.is_empty()] {
                     summary data-respond { "Deny, and tell the agent what to do instead" }
-                    label.field { span { "Words for the agent" } textarea name="message" rows="3" {} }
+                    label.field { span { "Words for the agent" } textarea name="message" rows="3" { "\n" (kept.message) } }
                     button.deny name="decision" value="respond" formnovalidate { "Deny with these words" }
                 }
             }

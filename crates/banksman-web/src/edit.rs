@@ -8,7 +8,7 @@ use maud::{Markup, html};
 use crate::diff;
 use crate::form::{self, Draft};
 use crate::frame::{Frame, Place};
-use crate::parts::{binding, hidden};
+use crate::parts::{binding, hidden, on_enter};
 use crate::text::{Foreign, brief};
 use crate::values::{Extent, table};
 
@@ -29,6 +29,8 @@ impl EditPage<'_> {
     pub fn render(&self, frame: &Frame<'_>) -> String {
         let action = self.action;
         let here = format!("/actions/{}/edit", action.id);
+        // What was typed as JSON and is none. The fields are then those of the action itself.
+        let raw = self.draft.typed.get("").map(|typed| VisibleJson(typed).to_string());
         let body = html! {
             article.action data-action=(action.id) data-version=(action.version) {
                 header class=(format!("heading {}", action.verdict.risk.as_str())) {
@@ -41,8 +43,10 @@ impl EditPage<'_> {
                         h2 { "Arguments" }
                         p.quiet { "Whatever you change is checked, assessed and judged again. If it demands more people, it is held for them." }
                         form method="post" action=(here) {
+                            // Otherwise Enter in a field would press the first button that there is, such as one that adds an item.
+                            (on_enter(Some("Show what changes")))
                             (binding(frame.viewer.csrf, action))
-                            (self.misfits())
+                            @if raw.is_none() { (self.misfits()) }
                             (form::fields(self.draft, action.context.args_schema.as_ref()))
                             div.buttons { button.strong { "Show what changes" } }
                         }
@@ -51,14 +55,15 @@ impl EditPage<'_> {
                         h2 { "The same as JSON" }
                         form method="post" action=(here) {
                             (binding(frame.viewer.csrf, action))
-                            label.field { span { "All arguments" } textarea.code name="raw" rows="14" spellcheck="false" { "\n" (self.draft.typed.get("").map(|typed| VisibleJson(typed).to_string()).unwrap_or_else(|| pretty(&self.draft.args))) } }
+                            @if raw.is_some() { (self.misfits()) }
+                            label.field { span { "All arguments" } textarea.code name="raw" rows="14" spellcheck="false" aria-invalid=[raw.is_some().then_some("true")] { "\n" (raw.as_deref().unwrap_or(&pretty(&self.draft.args))) } }
                             div.buttons { button { "Show what changes" } }
                         }
                     }
                 }
             }
         };
-        frame.page(Place::Action, &format!("Edit {}", brief(&action.tool, 50)), &body)
+        frame.page_at(Place::Action, &here, &format!("Edit {}", brief(&action.tool, 50)), &body)
     }
 
     /// How much is wrong; what is, stands at its field. What has no field of its own is said here.
@@ -83,7 +88,7 @@ impl EditPage<'_> {
                 h2 { "What you change" }
                 (diff::show(&Change::of_edit(&action.args, &self.draft.args)))
                 @if !same {
-                    details { summary { "All arguments as they would run" } (table(&self.draft.args, &[], Extent::Whole)) }
+                    details { summary { "All arguments as they would run" } (table(&self.draft.args, &action.verdict.redact, &[], Extent::Whole)) }
                     form method="post" action="/decide" {
                         (binding(frame.viewer.csrf, action))
                         (hidden("args", self.draft.args.as_str()))

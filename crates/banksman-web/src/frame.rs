@@ -108,6 +108,7 @@ said! {
     Delegated => "delegated", "Delegated.";
     DelegationRevoked => "delegation-revoked", "The delegation has ended.";
     Frozen => "frozen", "Frozen, at once.";
+    FrozenUnseen => "frozen-unseen", "Frozen, at once. But nothing that waits or was answered lately has this name: is it spelled exactly so?";
     SettingsSaved => "settings-saved", "Saved, for this browser.";
     GuideDismissed => "guide-dismissed", "The guide is put away. The settings lead to it.";
     SampleMade => "sample-made", "This is a sample: nobody will run it. Decide as you like.";
@@ -137,10 +138,14 @@ pub struct Frame<'a> {
     pub now: Timestamp,
     /// What to say first.
     pub notice: Option<Notice>,
+    /// Whether the page answers a form. Loading such a page again would send the form again.
+    pub answers_form: bool,
 }
 
 const PLACES: &[(Place, &str, &str)] = &[
     (Place::Inbox, "/", "Inbox"),
+    // Where a phone shows it without scrolling: whoever needs it has no time to look for it.
+    (Place::Freezes, "/freezes", "Freeze"),
     (Place::Overview, "/overview", "Overview"),
     (Place::Audit, "/audit", "Audit"),
     (Place::Grants, "/grants", "Grants"),
@@ -148,19 +153,34 @@ const PLACES: &[(Place, &str, &str)] = &[
     (Place::Mode, "/mode", "Mode"),
     (Place::Policy, "/policy", "Policy"),
     (Place::People, "/people", "People"),
-    (Place::Freezes, "/freezes", "Freeze"),
 ];
+
+impl Place {
+    /// Where to read it again.
+    fn path(self) -> &'static str {
+        match self {
+            Self::Settings => "/settings",
+            Self::Account => "/account",
+            _ => PLACES.iter().find(|(place, ..)| *place == self).map_or("/", |(_, path, _)| path),
+        }
+    }
+}
 
 impl Frame<'_> {
     /// A page.
     pub(crate) fn page(&self, here: Place, title: &str, body: &Markup) -> String {
+        self.page_at(here, here.path(), title, body)
+    }
+
+    /// A page that is to be read again at an address of its own.
+    pub(crate) fn page_at(&self, here: Place, path: &str, title: &str, body: &Markup) -> String {
         let House { mode, observes, frozen, freezes, pending, newest } = self.house;
         let count = if pending > 0 { format!("({pending}) ") } else { String::new() };
         html! {
             (DOCTYPE)
             html lang="en" data-theme=[self.preferences.theme_name()] {
                 (head(&format!("{count}{title} · Banksman")))
-                body data-newest=(newest) data-now=(self.now.as_millis()) {
+                body data-newest=(newest) data-now=(self.now.as_millis()) data-here=[self.answers_form.then_some(path)] {
                     a.skip href="#main" { "Skip to the content" }
                     header.bar {
                         a.brand href="/" { span.signal aria-hidden="true" {} "Banksman" }

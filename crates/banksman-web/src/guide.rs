@@ -59,15 +59,22 @@ fn steps(frame: &Frame<'_>) -> Markup {
 }
 
 fn commands(url: &str) -> Markup {
+    // Without them a command would go to the address that a server usually has, or ask the policy at hand.
+    let here = |whose: &str, command: &str| {
+        format!("export BANKSMAN_URL={url} BANKSMAN_TOKEN=…   # {whose}\n{command}")
+    };
     let ask = format!(
         "curl -s {url}/v1/actions -H \"Authorization: Bearer $AGENT_TOKEN\" \\\n  -d '{{\"tool\": \"send_email\", \"args\": {{\"to\": \"ada@example.com\"}}}}'"
     );
     let commands = [
-        ("A token for an agent", "banksman token new --kind agent --name my-agent".to_owned()),
+        (
+            "A token for an agent, on the server's machine",
+            "banksman token new --kind agent --name my-agent --data DIR".to_owned(),
+        ),
         ("Ask, as the agent would", ask),
-        ("Before a coding agent", "banksman setup claude-code".to_owned()),
-        ("Decide at a terminal", "banksman pending\nbanksman approve ID".to_owned()),
-        ("What policy would say", "banksman policy explain ACTION.json".to_owned()),
+        ("Before a coding agent", here("the agent's", "banksman setup claude-code")),
+        ("Decide at a terminal", here("a reviewer's", "banksman pending\nbanksman approve ID")),
+        ("What policy would say", "banksman policy explain ACTION.json --policy POLICY.yaml".to_owned()),
     ];
     html! {
         h2 { "Commands to copy" }

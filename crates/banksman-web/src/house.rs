@@ -1,5 +1,6 @@
 //! The house rules: grants, delegations, freezes, the mode.
 
+use banksman_core::visible::is_hidden;
 use banksman_core::wire::{DelegationView, FreezeView, GrantView, ModeView};
 use banksman_core::{GrantMatch, Mode};
 use maud::{Markup, html};
@@ -122,9 +123,22 @@ pub fn delegations(frame: &Frame<'_>, delegations: &[DelegationView]) -> String 
     frame.page(Place::Delegations, "Delegations", &body)
 }
 
+/// What someone is about to freeze, if they came to freeze something.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the fields of the form")]
+pub struct FreezeDraft {
+    pub agent: String,
+    pub tool: String,
+    /// Names of agents and tools that wait, to choose from.
+    pub known: Vec<String>,
+}
+
 /// The kill switch.
 #[must_use]
-pub fn freezes(frame: &Frame<'_>, freezes: &[FreezeView]) -> String {
+pub fn freezes(frame: &Frame<'_>, freezes: &[FreezeView], draft: &FreezeDraft) -> String {
+    let is_tool = draft.agent.is_empty() && !draft.tool.is_empty();
+    let name = if is_tool { &draft.tool } else { &draft.agent };
+    let exact = |name: &&String| !name.chars().any(is_hidden);
     let body = html! {
         h1 { "Freeze" }
         p.lead { "While a freeze is in force, nothing that it covers is let through, whatever anyone decided. What runs already is not stopped." }
@@ -160,10 +174,13 @@ pub fn freezes(frame: &Frame<'_>, freezes: &[FreezeView]) -> String {
                 (hidden("csrf", frame.viewer.csrf))
                 fieldset.choices {
                     legend.away { "What" }
-                    label.check { input type="radio" name="scope" value="agent" checked; " Agent" }
-                    label.check { input type="radio" name="scope" value="tool"; " Tool" }
+                    label.check { input type="radio" name="scope" value="agent" checked[!is_tool]; " Agent" }
+                    label.check { input type="radio" name="scope" value="tool" checked[is_tool]; " Tool" }
                 }
-                (line("name", "Name", "", "exactly"))
+                label.field { span { "Name" }
+                    input type="text" name="name" value=(name) placeholder="exactly" list="known" autocomplete="off" spellcheck="false";
+                }
+                datalist #known { @for name in draft.known.iter().filter(exact) { option value=(name) {} } }
                 (line("reason", "Why", "", ""))
                 button.deny { "Freeze" }
             }

@@ -80,6 +80,25 @@ impl InboxFilter {
             && [&self.tool, &self.agent, &self.search].iter().all(|text| text.is_empty())
     }
 
+    /// The same question as part of an address, from some place of the list on.
+    pub(crate) fn question(&self, after: Option<ActionId>) -> String {
+        let after = after.map(|id| id.to_string()).unwrap_or_default();
+        let fields = [
+            ("q", self.search.as_str()),
+            ("status", self.status.map(Status::as_str).unwrap_or_default()),
+            ("risk", self.risk.map(Risk::as_str).unwrap_or_default()),
+            ("tier", self.tier.map(Tier::as_str).unwrap_or_default()),
+            ("tool", &self.tool),
+            ("agent", &self.agent),
+            ("sort", self.sort.as_str()),
+            ("after", &after),
+        ];
+        let given = fields.iter().filter(|(_, value)| !value.is_empty());
+        let pairs: Vec<String> =
+            given.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
+        pairs.join("&")
+    }
+
     /// What a store can look for: the pieces of the search that are written the same way in any JSON.
     #[must_use]
     pub fn words(&self) -> Vec<String> {
@@ -125,6 +144,8 @@ pub struct InboxPage<'a> {
     pub by_risk: &'a BTreeMap<Risk, u64>,
     /// How many wait in all.
     pub total: u64,
+    /// How many were claimed lately and ended without an outcome.
+    pub may_have_run: usize,
 }
 
 impl InboxPage<'_> {
@@ -140,16 +161,22 @@ impl InboxPage<'_> {
             (true, many) => format!("{many} actions are waiting"),
             (false, _) => format!("Actions that are {status}"),
         };
+        let filter = self.filter;
+        let is_usual = filter.is_open() && filter.after.is_none() && filter.sort == frame.preferences.sort;
+        let list = if is_usual { String::new() } else { filter.question(filter.after) };
         let body = html! {
             div.title {
                 h1 { (heading) }
                 @if waiting { (self.levels()) }
             }
+            @if waiting && self.may_have_run > 0 {
+                p.caution { (self.may_have_run) @if self.may_have_run == 1 { " action" } @else { " actions" } " of the last day may have run, and no outcome came: " a href="/?status=unknown" { "look" } "." }
+            }
             @if waiting { (in_inbox(frame)) }
             (self.form(status))
             @if self.actions.is_empty() { (self.empty(waiting)) }
             div.cards {
-                @for action in self.actions { (card(frame, action)) }
+                @for action in self.actions { (card(frame, action, &list)) }
             }
             (self.turn())
             @match self.among {
@@ -206,24 +233,7 @@ impl InboxPage<'_> {
 
     /// Links to the first page and the next one, with the same question.
     fn turn(&self) -> Markup {
-        let link = |after: Option<ActionId>| {
-            let filter = self.filter;
-            let after = after.map(|id| id.to_string()).unwrap_or_default();
-            let fields = [
-                ("q", filter.search.as_str()),
-                ("status", filter.status.map(Status::as_str).unwrap_or_default()),
-                ("risk", filter.risk.map(Risk::as_str).unwrap_or_default()),
-                ("tier", filter.tier.map(Tier::as_str).unwrap_or_default()),
-                ("tool", &filter.tool),
-                ("agent", &filter.agent),
-                ("sort", filter.sort.as_str()),
-                ("after", &after),
-            ];
-            let given = fields.iter().filter(|(_, value)| !value.is_empty());
-            let pairs: Vec<String> =
-                given.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
-            format!("/?{}", pairs.join("&"))
-        };
+        let link = |after: Option<ActionId>| format!("/?{}", self.filter.question(after));
         html! {
             @if self.filter.after.is_some() || self.next.is_some() {
                 nav.pages aria-label="Pages of this list" {

@@ -39,7 +39,7 @@ mod step_up;
 mod assets;
 
 pub use account::{AccountPage, OwnPasskey, OwnSession};
-pub use action::{ActionPage, EarlierVersion, History};
+pub use action::{ActionPage, EarlierVersion, History, Kept};
 pub use assets::{Asset, asset};
 pub use audit::{AuditFilter, AuditPage, Entry};
 pub use batch::{BatchPage, needs_own_page};
@@ -47,7 +47,7 @@ pub use edit::EditPage;
 pub use form::{Draft, FormField, Misfit, args_of_form};
 pub use frame::{Frame, House, Notice, Place, Said, Viewer};
 pub use guide::guide;
-pub use house::{delegations, freezes, grants, mode};
+pub use house::{FreezeDraft, delegations, freezes, grants, mode};
 pub use inbox::{InboxFilter, InboxPage, Sort};
 pub use join::{AppSecret, JoinPage, recovery_codes};
 pub use overview::{OverviewPage, Waiting, Window};

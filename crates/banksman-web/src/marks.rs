@@ -7,36 +7,55 @@ use maud::{Markup, PreEscaped};
 
 use crate::text::{Breaks, push};
 
-/// What stays in sight of a long text, at its start and at its end.
+/// What stays in sight of a long text, at its start and at its end: so many bytes, and no more than so many lines.
 const HEAD: usize = 1600;
 const TAIL: usize = 600;
+const HEAD_LINES: usize = 40;
+const TAIL_LINES: usize = 12;
+
+/// Longer texts, and those of more lines, fold.
+const MOST_BYTES: usize = HEAD + TAIL + 400;
+const MOST_LINES: usize = 60;
 
 /// Whether a text is so long that its middle is folded.
 pub(crate) fn folds(text: &str) -> bool {
-    text.len() > HEAD + TAIL + 400
+    middle(text).is_some()
+}
+
+/// Where the part begins and ends that is folded, if any is.
+fn middle(text: &str) -> Option<(usize, usize)> {
+    let breaks: Vec<usize> = text.match_indices('\n').map(|(at, _)| at + 1).collect();
+    if text.len() <= MOST_BYTES && breaks.len() < MOST_LINES {
+        return None;
+    }
+    let head = breaks.get(HEAD_LINES - 1).copied().unwrap_or(text.len());
+    let tail = breaks.len().checked_sub(TAIL_LINES).and_then(|at| breaks.get(at).copied()).unwrap_or(0);
+    Some((floor(text, HEAD).min(head), floor(text, text.len().saturating_sub(TAIL)).max(tail)))
 }
 
 /// The text, with what was found in it underlined.
 pub(crate) fn marked(text: &str, findings: &[Numbered<'_>]) -> Markup {
     let stretches = stretches(text, findings);
     let mut out = String::from("<bdi>");
-    if !folds(text) {
-        stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, 0, text.len()));
-    } else {
-        let head = floor(text, HEAD);
-        let tail = floor(text, text.len() - TAIL);
+    if let Some((head, tail)) = middle(text) {
         let hides_a_mark = stretches
             .iter()
             .any(|stretch| stretch.level.is_some() && stretch.start < tail && stretch.end > head);
         stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, 0, head));
         // What was found must not be folded away with what was not.
         let open = if hides_a_mark { " open" } else { "" };
-        let more = text.get(head..tail).map_or(0, |middle| middle.chars().count());
-        let _ =
-            write!(out, "<details class=\"fold\"{open}><summary>{more} more characters in between</summary>");
+        let folded = text.get(head..tail).unwrap_or_default();
+        let (more, lines) = (folded.chars().count(), folded.matches('\n').count());
+        let _ = write!(out, "<details class=\"fold\"{open}><summary>{more} more characters in between");
+        if lines > 0 {
+            let _ = write!(out, ", {lines} lines");
+        }
+        out.push_str("</summary>");
         stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, head, tail));
         out.push_str("</details>");
         stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, tail, text.len()));
+    } else {
+        stretches.iter().for_each(|stretch| draw(&mut out, text, stretch, 0, text.len()));
     }
     out.push_str("</bdi>");
     PreEscaped(out)
@@ -124,5 +143,18 @@ mod tests {
         assert!(page.ends_with("the end</bdi>"));
         let (start, end) = (5000, 5004);
         assert!(shown(&text, &[found(Risk::High, start, end)]).contains("<details class=\"fold\" open>"));
+    }
+    #[test]
+    fn many_lines_fold_like_many_characters() {
+        let lines = |count: usize| (0..count).map(|n| format!("line {n}\n")).collect::<String>() + "the end";
+        assert!(!folds(&lines(59)) && folds(&lines(60)));
+        for text in [lines(60), lines(2_300), format!("{}the end", "\n".repeat(2_300)), "x\n".repeat(1_500)] {
+            let page = shown(&text, &[]);
+            assert!(page.contains("<details class=\"fold\"><summary>"), "{page}");
+            let (before, after) = page.split_once("<details").unwrap();
+            let after = after.rsplit_once("</details>").unwrap().1;
+            assert!(before.lines().count() + after.lines().count() < MOST_LINES, "{page}");
+            assert!(after.trim_end().ends_with("</bdi>"));
+        }
     }
 }

@@ -5,10 +5,19 @@ use std::time::Duration;
 use banksman_core::Timestamp;
 use maud::{Markup, html};
 
-/// A moment, to the second; a script shows it in the reader's own time zone.
+/// A moment, to the minute.
 pub(crate) fn moment(at: Timestamp) -> Markup {
+    shown(at, "2026-11-16T12:00".len())
+}
+
+/// The same to the second, where things happen in the same minute.
+pub(crate) fn to_the_second(at: Timestamp) -> Markup {
+    shown(at, "2026-11-16T12:00:00".len())
+}
+
+fn shown(at: Timestamp, length: usize) -> Markup {
     let exact = at.to_string();
-    let shown = exact.get(..16).map(|text| text.replace('T', " ")).unwrap_or_else(|| exact.clone());
+    let shown = exact.get(..length).map(|text| text.replace('T', " ")).unwrap_or_else(|| exact.clone());
     html! { time datetime=(exact) title=(exact) { (shown) " UTC" } }
 }
 

@@ -94,6 +94,10 @@ pub(crate) fn anchor(of: &str, name: &str) -> String {
 
 /// A rule of the policy, and the way to its words.
 pub(crate) fn rule_link(rule: &str) -> Markup {
+    if let Some(found) = rule.strip_prefix("finding.") {
+        let place = anchor("found", found);
+        return html! { a href=(format!("/policy/built-in#{place}")) { code { (Foreign(rule)) } } };
+    }
     let ours = ["risks.", "preset.", "tinman.", "defaults.", "budgets.", "severities.", "triage."];
     let place = if ours.iter().any(|own| rule.starts_with(own)) {
         "built-in".to_owned()
@@ -106,4 +110,10 @@ pub(crate) fn rule_link(rule: &str) -> Markup {
 /// A rule that reading found something by, and the way to its words.
 pub(crate) fn finding_link(rule: &str) -> Markup {
     html! { a.quiet href=(format!("/policy/built-in#{}", anchor("found", rule))) { code { (Foreign(rule)) } } }
+}
+
+/// The first button of a form, for keyboards: Enter in a field presses it, and nobody sees it. One that does nothing keeps
+/// Enter from deciding.
+pub(crate) fn on_enter(words: Option<&str>) -> Markup {
+    html! { button.away tabindex="-1" aria-hidden="true" disabled[words.is_none()] { (words.unwrap_or_default()) } }
 }

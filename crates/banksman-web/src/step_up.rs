@@ -50,8 +50,9 @@ impl StepUpPage<'_> {
             @for (name, value) in fields.iter().filter(|(name, _)| !OURS.contains(&name.as_str())) { (hidden(name, value)) }
             (hidden("nonce", nonce))
         };
-        frame.page(
+        frame.page_at(
             Place::Action,
+            &format!("/actions/{}", action.id),
             "Touch your passkey",
             &html! {
                 h1 { "Touch your passkey" }
@@ -59,7 +60,7 @@ impl StepUpPage<'_> {
                     b { (decided(*decision)) } " version " (signs.version) " of " b { (Foreign(&action.tool)) } " by " (Foreign(&action.agent)) "." }
                 section.panel aria-label="What would run" {
                     h2 { "What would run" @if *decision == Decision::Modify { ", with your edit" } }
-                    (table(signs.args, &[], Extent::Whole))
+                    (table(signs.args, &action.verdict.redact, &[], Extent::Whole))
                 }
                 p.quiet { "It will sign the digest of this, " code { (signs.digest) } ", this decision, and nothing else." }
                 (ask.get("/decide", "Sign with your passkey", &again))

@@ -1,12 +1,15 @@
 //! Arguments, as a table and as the exact text.
 
-use banksman_core::json::{CanonicalJson, Json};
+use std::collections::BTreeSet;
+
+use banksman_core::json::{CanonicalJson, Json, Object};
+use banksman_core::redact::{REDACTED, redacted};
 use banksman_core::visible::{one_line, pretty};
 use banksman_review::{Numbered, Oddity, Row, oddities, reads_like, rows};
 use maud::{Markup, html};
 
 use crate::marks::{folds, marked};
-use crate::text::{Foreign, ForeignLines};
+use crate::text::{Foreign, ForeignLines, Letters};
 
 /// How many values a page shows; what is left out has to be seen before it is approved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,13 +69,52 @@ pub(crate) fn has_folds(args: &CanonicalJson) -> bool {
     args.to_json().is_ok_and(|json| rows(&json).iter().any(|row| row.value.as_str().is_some_and(folds)))
 }
 
-/// The arguments as a table, one row a value, with what was found underlined.
-pub(crate) fn table(args: &CanonicalJson, findings: &[Numbered<'_>], extent: Extent) -> Markup {
+/// Where policy keeps a value from people, as pointers. What is written `[redacted]` elsewhere is the agent's own word.
+fn kept_back(args: &Json, redact: &[String]) -> BTreeSet<String> {
+    let Ok(black) = redacted(&CanonicalJson::of(&unlike_redacted(args)), redact).to_json() else {
+        return BTreeSet::new();
+    };
+    rows(&black).into_iter().filter(|row| is_redacted(row)).map(|row| row.pointer).collect()
+}
+
+/// The value with another word wherever it says `[redacted]`, so that only policy makes it say that again.
+fn unlike_redacted(value: &Json) -> Json {
+    match value {
+        Json::String(text) if text == REDACTED => Json::String(String::new()),
+        Json::Array(items) => Json::Array(items.iter().map(unlike_redacted).collect()),
+        Json::Object(members) => {
+            let members = members.iter().map(|(key, item)| (key.to_owned(), unlike_redacted(item)));
+            Object::from_members(members.collect()).map_or(Json::Null, Json::Object)
+        }
+        Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_) => value.clone(),
+    }
+}
+
+fn is_redacted(row: &Row<'_>) -> bool {
+    row.value.as_str() == Some(REDACTED)
+}
+
+/// Whether the agent wrote a value that reads as if policy kept it from people.
+pub(crate) fn poses_as_redacted(args: &CanonicalJson, redact: &[String]) -> bool {
+    args.to_json().is_ok_and(|json| {
+        let kept_back = kept_back(&json, redact);
+        rows(&json).iter().any(|row| is_redacted(row) && !kept_back.contains(&row.pointer))
+    })
+}
+
+/// The arguments as a table, one row a value, with what was found underlined; `redact` is what policy keeps from people.
+pub(crate) fn table(
+    args: &CanonicalJson,
+    redact: &[String],
+    findings: &[Numbered<'_>],
+    extent: Extent,
+) -> Markup {
     let Ok(json) = args.to_json() else {
         return html! { pre { (Foreign(args.as_str())) } };
     };
     let rows = rows(&json);
     let odd = oddities(&json);
+    let kept_back = kept_back(&json, redact);
     html! {
         @if rows.is_empty() {
             p.quiet { "No arguments." }
@@ -82,6 +124,7 @@ pub(crate) fn table(args: &CanonicalJson, findings: &[Numbered<'_>], extent: Ext
                 tbody {
                     @for part in parts(&rows, findings, extent) {
                         @match part {
+                            Part::Shown(row) if is_redacted(row) && kept_back.contains(&row.pointer) => tr { th scope="row" { (Foreign(&row.path)) } td { span.kept-back { "Kept from you by policy" } } },
                             Part::Shown(row) => tr { th scope="row" { (Foreign(&row.path)) } td { (cell(row, findings)) } },
                             Part::LeftOut(count) => tr { th scope="row" { "⋯" } td { p.caution { (count) " more values here are left out." } } },
                         }
@@ -114,6 +157,7 @@ fn cell(row: &Row<'_>, findings: &[Numbered<'_>]) -> Markup {
 fn needs_quotes(text: &str) -> bool {
     let is_edge = |c: char| c == '"' || c.is_whitespace();
     text.is_empty()
+        || text == REDACTED
         || text.starts_with(is_edge)
         || text.ends_with(is_edge)
         || is_like_a_literal(text)
@@ -139,7 +183,10 @@ pub(crate) fn odd_hosts(found: &[Oddity]) -> Markup {
         @if !found.is_empty() {
             ul.caution {
                 @for oddity in found {
-                    li { "Look closely: " code { (Foreign(&oddity.host)) } " " (oddity.problem) " " code { (Foreign(&oddity.like)) } }
+                    li {
+                        "Look closely" @if !oddity.argument.is_empty() { " at " code { (Foreign(&oddity.argument)) } } ": "
+                        code { (Letters(&oddity.host)) } " " (oddity.problem) " " code { (Letters(&oddity.like)) }
+                    }
                 }
             }
         }
@@ -173,7 +220,31 @@ mod tests {
     }
 
     fn shown(args: &CanonicalJson, findings: &[Finding], extent: Extent) -> String {
-        table(args, &numbered(findings), extent).0
+        table(args, &[], &numbered(findings), extent).0
+    }
+
+    #[test]
+    fn what_policy_keeps_back_is_not_what_an_agent_calls_redacted() {
+        let args = |text: &str| CanonicalJson::parse(text.as_bytes()).unwrap();
+        let both = args(r#"{"card":"[redacted]","list":[{"pin":"[redacted]"}],"note":"[redacted]"}"#);
+        let redact = ["card".to_owned(), "**.pin".to_owned()];
+        let page = table(&both, &redact, &[], Extent::Usual).0;
+        assert_eq!(page.matches("Kept from you by policy").count(), 2, "{page}");
+        assert!(page.contains("<div class=\"value\">&quot;<bdi>[redacted]</bdi>&quot;</div>"), "{page}");
+        assert!(
+            poses_as_redacted(&both, &redact)
+                && !poses_as_redacted(&args(r#"{"card":"[redacted]"}"#), &redact)
+        );
+        assert!(poses_as_redacted(&args(r#"{"card":"[redacted]"}"#), &[]));
+    }
+
+    #[test]
+    fn a_lookalike_is_spelled_letter_by_letter_and_its_argument_named() {
+        let args = CanonicalJson::parse("{\"to\":[\"https://g\u{43e}ogle.com\"]}".as_bytes()).unwrap();
+        let page = shown(&args, &[], Extent::Usual);
+        let host = "g\u{43e}<span class=\"unseen\">U+043E</span>ogle.com";
+        assert!(page.contains("Look closely at <code><bdi>to[0]</bdi></code>"), "{page}");
+        assert!(page.contains(host), "{page}");
     }
 
     #[test]
@@ -234,6 +305,15 @@ mod tests {
             "&quot;",
             "a\u{a0}",
             "a\u{3000}",
+            "a\tb",
+            "a    b",
+            "a   b",
+            "a\nb",
+            "a\n\n\n\n\nb",
+            "a⋯ 4 empty lines\nb",
+            "a\n⋯ 4 empty lines\nb",
+            "[redacted]",
+            "\"[redacted]\"",
         ];
         let texts = texts.map(|text| CanonicalJson::of(&Json::String(text.to_owned())));
         let others = [

@@ -8,7 +8,7 @@ use banksman_core::wire::ActionView;
 use banksman_core::{ActionId, Status};
 use banksman_store::{DeliveryQuery, EventQuery, Order, StoredEvent};
 use banksman_web::{
-    ActionPage, Draft, EarlierVersion, EditPage, Extent, History, Misfit, Notice, args_of_form,
+    ActionPage, Draft, EarlierVersion, EditPage, Extent, History, Kept, Misfit, Notice, args_of_form,
 };
 use serde::Deserialize;
 
@@ -21,9 +21,13 @@ use crate::body::{IdPath, Params};
 use crate::problem::ProblemError;
 use crate::routes::notifications::delivery_view;
 
-/// How many earlier actions are shown, and among how many they are looked for.
+/// How many earlier actions are shown, and among how many that people answered they are looked for.
 const BEFORE: usize = 5;
-const LOOKED_BACK: usize = 100;
+const LOOKED_BACK: usize = 300;
+
+/// What the log calls an answer by a person. What expired, lapsed or was withdrawn is none: an agent can make any number of
+/// those, and would push a denial out of sight with them.
+const ANSWERS: [&str; 2] = ["decided", "modified"];
 
 /// Among how many of the log's newest events the answers about a tool are looked for: first among few, which mostly is
 /// enough. There is no index by tool, so each is a step along the log.
@@ -50,15 +54,22 @@ pub(crate) async fn show(
     Told(notice): Told,
 ) -> Page {
     let extent = if all == "yes" { Extent::Whole } else { Extent::Usual };
-    draw(&app, &session, id, extent, notice).await
+    draw(&app, &session, id, extent, notice, &Kept::default()).await
 }
 
-/// The page, with something to say first.
-pub(super) async fn page(app: &App, session: &Session, id: ActionId, notice: Option<Notice>) -> Page {
-    draw(app, session, id, Extent::Usual, notice).await
+/// The page, which says why something was not done, with what was written into its form.
+pub(super) async fn refused(app: &App, session: &Session, id: ActionId, why: String, kept: &Kept) -> Page {
+    draw(app, session, id, Extent::Usual, Some(Notice::Refused(why)), kept).await
 }
 
-async fn draw(app: &App, session: &Session, id: ActionId, extent: Extent, notice: Option<Notice>) -> Page {
+async fn draw(
+    app: &App,
+    session: &Session,
+    id: ActionId,
+    extent: Extent,
+    notice: Option<Notice>,
+    kept: &Kept,
+) -> Page {
     let action = view(app, session, id).await?;
     let before = Before::of(app, session, &action).await?;
     let history = [
@@ -73,7 +84,8 @@ async fn draw(app: &App, session: &Session, id: ActionId, extent: Extent, notice
     let query = DeliveryQuery { action: Some(id), limit: MOST_TOLD, ..DeliveryQuery::default() };
     let mut told: Vec<_> = app.engine.deliveries(query).await?.iter().map(delivery_view).collect();
     told.reverse();
-    let page = ActionPage { action: &action, extent, earlier: &earlier, history: &history, told: &told };
+    let page =
+        ActionPage { action: &action, extent, earlier: &earlier, history: &history, told: &told, kept };
     Ok(html(status, page.render(&desk.frame(notice))))
 }
 
@@ -111,70 +123,83 @@ struct Before {
 impl Before {
     async fn of(app: &App, session: &Session, action: &ActionView) -> Result<Self, ProblemError> {
         let mine = of_agent(app, action).await?;
-        let both = mine.iter().filter(|(_, tool)| *tool == action.tool).map(|(id, _)| *id);
         let tool = of_tool(app, action).await?;
+        let with_tool: Vec<&ActionRef> = mine.iter().filter(|about| about.tool == action.tool).collect();
+        // The newest denial stays in sight, however much was approved since.
+        let denied = with_tool.iter().find(|about| about.status == Status::Denied && about.id != action.id);
+        let mut both = newest(action, with_tool.iter().map(|about| about.id));
+        both.extend(denied.map(|about| about.id).filter(|id| !both.contains(id)));
         Ok(Self {
-            both: newest(app, session, action, both).await?,
-            tool: newest(app, session, action, tool).await?,
-            agent: newest(app, session, action, mine.iter().map(|(id, _)| *id)).await?,
+            both: views(app, session, both).await?,
+            tool: views(app, session, newest(action, tool.iter().map(|about| about.id))).await?,
+            agent: views(app, session, newest(action, mine.iter().map(|about| about.id))).await?,
         })
     }
 }
 
-/// The first few different actions but this one, as this person gets to see them.
-async fn newest(
-    app: &App,
-    session: &Session,
-    action: &ActionView,
-    ids: impl IntoIterator<Item = ActionId>,
-) -> Result<Vec<ActionView>, ProblemError> {
+/// The first few different actions but this one.
+fn newest(action: &ActionView, ids: impl IntoIterator<Item = ActionId>) -> Vec<ActionId> {
     let mut chosen: Vec<ActionId> = Vec::new();
     for id in ids {
         if id != action.id && !chosen.contains(&id) && chosen.len() < BEFORE {
             chosen.push(id);
         }
     }
+    chosen
+}
+
+/// Actions as this person gets to see them.
+async fn views(app: &App, session: &Session, ids: Vec<ActionId>) -> Result<Vec<ActionView>, ProblemError> {
     let mut views = Vec::new();
-    for id in chosen {
+    for id in ids {
         views.push(view(app, session, id).await?);
     }
     Ok(views)
 }
 
-/// What was answered to this agent, and with which tool. By the log's index of what was resolved, because a list of
-/// actions by agent and tool would be looked for through the whole table.
-async fn of_agent(app: &App, action: &ActionView) -> Result<Vec<(ActionId, String)>, ProblemError> {
-    let query = EventQuery {
+/// What people answered to this agent, the newest first. By the log's index of what was resolved, because a list of actions
+/// by agent and tool would be looked for through the whole table. Edits are rare, so that all of an agent's resolutions
+/// would be read for a few of them: they are looked for at the end of the log only.
+async fn of_agent(app: &App, action: &ActionView) -> Result<Vec<ActionRef>, ProblemError> {
+    let [decided, modified] = ANSWERS.map(|kind| Some(kind.to_owned()));
+    let agent = Some(action.agent.clone());
+    let decided = EventQuery {
         after: None,
         order: Order::Descending,
-        agent: Some(action.agent.clone()),
+        agent: agent.clone(),
+        kind: decided,
         resolutions_only: true,
         ..EventQuery::following(0, LOOKED_BACK)
     };
-    let events = app.engine.events(query).await?;
-    Ok(events.iter().filter_map(about).map(|about| (about.id, about.tool)).collect())
+    let [_, stretch] = LOOKED_THROUGH;
+    let modified = EventQuery { agent, kind: modified, resolutions_only: true, ..the_last(app, stretch) };
+    let mut events = app.engine.events(decided).await?;
+    events.extend(app.engine.events(modified).await?);
+    events.sort_by_key(|event| std::cmp::Reverse(event.seq));
+    Ok(events.iter().filter_map(about).collect())
 }
 
-/// What was answered about this tool lately, whoever asked. A stretch at the end of the log, by its place.
-async fn of_tool(app: &App, action: &ActionView) -> Result<Vec<ActionId>, ProblemError> {
-    let end = *app.engine.newest_event().borrow();
+/// What people answered about this tool lately, whoever asked, the newest first. A stretch at the end of the log, by its
+/// place.
+async fn of_tool(app: &App, action: &ActionView) -> Result<Vec<ActionRef>, ProblemError> {
     let mut found = Vec::new();
     for stretch in LOOKED_THROUGH {
-        let query = EventQuery {
-            tool: Some(action.tool.clone()),
-            resolutions_only: true,
-            ..EventQuery::following(
-                end.saturating_sub(stretch),
-                usize::try_from(stretch).unwrap_or(usize::MAX),
-            )
-        };
+        let query =
+            EventQuery { tool: Some(action.tool.clone()), resolutions_only: true, ..the_last(app, stretch) };
         let events = app.engine.events(query).await?;
-        found = events.iter().rev().take(LOOKED_BACK).filter_map(about).map(|about| about.id).collect();
+        let answers = events.iter().rev().filter(|event| ANSWERS.contains(&event.kind.as_str()));
+        found = answers.take(LOOKED_BACK).filter_map(about).collect();
         if found.len() > BEFORE {
             break;
         }
     }
     Ok(found)
+}
+
+/// Everything in the last so many places of the log.
+fn the_last(app: &App, stretch: u64) -> EventQuery {
+    let end = *app.engine.newest_event().borrow();
+    EventQuery::following(end.saturating_sub(stretch), usize::try_from(stretch).unwrap_or(usize::MAX))
 }
 
 /// The action that an event is about.
@@ -201,9 +226,9 @@ pub(crate) async fn preview(
     let action = view(&app, &session, id).await?;
     if action.version.to_string() != fields.text("version")? || action.status != Status::Pending {
         let why = "the action changed while you were editing; look at it again";
-        return page(&app, &session, id, Some(Notice::Refused(why.into()))).await;
+        return refused(&app, &session, id, why.into(), &Kept::default()).await;
     }
-    let mut draft = args_of_form(fields.all(), action.context.args_schema.as_ref());
+    let mut draft = args_of_form(fields.all(), &action.args, action.context.args_schema.as_ref());
     if draft.misfits.is_empty() && !draft.asks_for_more {
         let misfits = app.engine.misfits(&session.person, id, &draft.args).await?;
         draft.misfits = misfits.into_iter().map(|(pointer, problem)| Misfit { pointer, problem }).collect();

@@ -8,7 +8,7 @@ use banksman_core::json::CanonicalJson;
 use banksman_core::wire::DecisionRequest;
 use banksman_core::{ActionId, Decision, GrantMatch, Refusal, Remember, Status};
 use banksman_engine::{EngineError, PasskeyAnswer, StepUpQuestion};
-use banksman_web::{Notice, Said, Signs, StepUpPage};
+use banksman_web::{Kept, Said, Signs, StepUpPage};
 
 use super::desk::Desk;
 use super::fields::{Fields, Signed, not_ours};
@@ -20,14 +20,19 @@ use crate::problem::ProblemError;
 
 pub(crate) async fn decide(State(app): State<App>, visit: Visit, Signed { session, fields }: Signed) -> Page {
     let id: ActionId = fields.parsed("id")?;
-    let decision: Decision = fields.parsed("decision")?;
+    let message = fields.written("message");
+    let decision = match fields.parsed("decision")? {
+        // Words for the agent that stand in the form go to the agent, whichever of its buttons denies.
+        Decision::Deny if message.is_some() => Decision::Respond,
+        decision => decision,
+    };
     let request = DecisionRequest {
         decision,
         version: fields.parsed("version")?,
         digest: fields.parsed("digest")?,
         reason: fields.written("reason"),
         args: edited(&fields, decision)?,
-        message: fields.written("message").filter(|_| decision == Decision::Respond),
+        message: message.filter(|_| decision == Decision::Respond),
         remember: remember(&fields, decision)?,
     };
     let decided = match signed(&fields) {
@@ -54,14 +59,36 @@ pub(crate) async fn decide(State(app): State<App>, visit: Visit, Signed { sessio
                 (Decision::Approve | Decision::Modify, Status::Pending) => Said::Recorded,
                 (Decision::Approve | Decision::Modify, _) => Said::Approved,
             };
-            Ok(done_about(&session, id, said))
+            Ok(done_about(&session, &list_of(&fields), id, said))
         }
         Err(error) => {
             let (_, detail) = ProblemError::from(error).into_parts();
-            action::page(&app, &session, id, Some(Notice::Refused(detail))).await
+            action::refused(&app, &session, id, detail, &kept(&fields)).await
         }
     }
 }
+
+/// What was written into the form.
+fn kept(fields: &Fields) -> Kept {
+    let text = |name| fields.written(name).unwrap_or_default();
+    Kept { reason: text("reason"), message: text("message") }
+}
+
+/// The list that the form stood in, if it says so, and else the inbox. The form's word is only believed as far as it is a
+/// question that a list of ours asks: it becomes part of an address.
+fn list_of(fields: &Fields) -> String {
+    let is_ours = |pair: &str| {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.%".contains(&byte);
+        pair.split_once('=').is_some_and(|(name, value)| LIST.contains(&name) && value.bytes().all(plain))
+    };
+    match fields.given("list") {
+        Some(list) if list.split('&').all(is_ours) => format!("/?{list}"),
+        Some(_) | None => "/".to_owned(),
+    }
+}
+
+/// What lists are asked for by.
+const LIST: [&str; 8] = ["q", "status", "risk", "tier", "tool", "agent", "sort", "after"];
 
 /// The page that asks for the touch of a passkey.
 async fn touch(
@@ -105,10 +132,10 @@ fn signed(fields: &Fields) -> Option<(String, PasskeyAnswer)> {
 pub(crate) async fn cancel(State(app): State<App>, Signed { session, fields }: Signed) -> Page {
     let id: ActionId = fields.parsed("id")?;
     match app.engine.cancel(&session.person, id, fields.written("reason")).await {
-        Ok(_) => Ok(done_about(&session, id, Said::Cancelled)),
+        Ok(_) => Ok(done_about(&session, "/", id, Said::Cancelled)),
         Err(error) => {
             let (_, detail) = ProblemError::from(error).into_parts();
-            action::page(&app, &session, id, Some(Notice::Refused(detail))).await
+            action::refused(&app, &session, id, detail, &Kept::default()).await
         }
     }
 }

@@ -40,6 +40,7 @@ impl<'a> Desk<'a> {
             is_admin: person.kind == PrincipalKind::Admin,
             csrf: &self.session.csrf,
         };
-        Frame { viewer, house: self.house, preferences: self.session.preferences, now: self.now, notice }
+        let Session { preferences, sent_form, .. } = *self.session;
+        Frame { viewer, house: self.house, preferences, now: self.now, notice, answers_form: sent_form }
     }
 }

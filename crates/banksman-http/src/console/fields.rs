@@ -83,7 +83,8 @@ pub(crate) struct Told(pub(crate) Option<Notice>);
 /// A page of ours, with what to say there to the session of these forms.
 pub(super) fn telling(csrf: &str, path: &str, said: Said, about: Option<ActionId>) -> String {
     let about_text = about.map(|id| format!("&about={id}")).unwrap_or_default();
-    format!("{path}?said={}{about_text}&seal={}", said.code(), seal(csrf, said, about))
+    let and = if path.contains('?') { '&' } else { '?' };
+    format!("{path}{and}said={}{about_text}&seal={}", said.code(), seal(csrf, said, about))
 }
 
 fn seal(csrf: &str, said: Said, about: Option<ActionId>) -> String {

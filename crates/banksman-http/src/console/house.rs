@@ -1,19 +1,23 @@
 //! `/grants`, `/delegations`, `/freezes`, `/mode`: the house rules.
 
+use std::collections::BTreeSet;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use axum::response::Response;
 use banksman_core::wire::{DelegationBody, DelegationView, FreezeView, GrantBody, GrantView};
-use banksman_core::{DelegationId, FreezeId, FreezeScope, GrantId};
+use banksman_core::{DelegationId, FreezeId, FreezeScope, GrantId, Status};
 use banksman_engine::EngineError;
-use banksman_web::{Notice, Said};
+use banksman_store::{CaseQuery, EventQuery};
+use banksman_web::{FreezeDraft, Notice, Said};
+use serde::Deserialize;
 
 use super::desk::Desk;
 use super::fields::{Signed, Told, not_ours};
 use super::session::Session;
 use super::{Page, done, html};
 use crate::App;
-use crate::body::IdPath;
+use crate::body::{IdPath, Params};
 use crate::problem::ProblemError;
 
 /// The four pages of the house.
@@ -36,6 +40,16 @@ impl Room {
     }
 
     async fn page(self, app: &App, session: &Session, notice: Option<Notice>) -> Page {
+        self.drawn(app, session, notice, FreezeDraft::default()).await
+    }
+
+    async fn drawn(
+        self,
+        app: &App,
+        session: &Session,
+        notice: Option<Notice>,
+        mut draft: FreezeDraft,
+    ) -> Page {
         let status =
             if matches!(notice, Some(Notice::Refused(_))) { StatusCode::CONFLICT } else { StatusCode::OK };
         let desk = Desk::of(app, session).await?;
@@ -53,7 +67,8 @@ impl Room {
             Self::Freezes => {
                 let house = app.engine.house().await?;
                 let freezes: Vec<FreezeView> = house.freezes.iter().map(FreezeView::from).collect();
-                banksman_web::freezes(&frame, &freezes)
+                draft.known = names_that_wait(app).await?;
+                banksman_web::freezes(&frame, &freezes, &draft)
             }
             Self::Mode => banksman_web::mode(&frame, &app.engine.mode().await?),
         };
@@ -141,8 +156,59 @@ pub(crate) async fn revoke_delegation(
     Room::Delegations.answer(&app, &session, revoked, Said::DelegationRevoked).await
 }
 
-pub(crate) async fn freezes(State(app): State<App>, session: Session, Told(notice): Told) -> Page {
-    Room::Freezes.page(&app, &session, notice).await
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct FreezeParams {
+    agent: String,
+    tool: String,
+}
+
+pub(crate) async fn freezes(
+    State(app): State<App>,
+    session: Session,
+    Params(FreezeParams { agent, tool }): Params<FreezeParams>,
+    Told(notice): Told,
+) -> Page {
+    let draft = FreezeDraft { agent, tool, ..FreezeDraft::default() };
+    Room::Freezes.drawn(&app, &session, notice, draft).await
+}
+
+/// How many of what waits is looked at for names.
+const LOOKED_AT: usize = 100;
+
+/// Among how many of the log's newest events a name is looked for that nothing that waits has.
+const LOOKED_THROUGH: u64 = 10_000;
+
+/// Names of agents and tools, each once.
+async fn names_that_wait(app: &App) -> Result<Vec<String>, ProblemError> {
+    let waiting =
+        CaseQuery { status: Some(Status::Pending), limit: LOOKED_AT, ..CaseQuery::newest(LOOKED_AT) };
+    let cases = app.engine.actions(waiting).await?;
+    let names: BTreeSet<String> =
+        cases.into_iter().flat_map(|case| [case.agent, case.submission.action.tool.clone()]).collect();
+    Ok(names.into_iter().collect())
+}
+
+/// Whether anything that waits, or happened lately, is of the agent or tool that is frozen. A slip in a name freezes nothing
+/// and looks as if it did.
+async fn is_known(app: &App, scope: &FreezeScope) -> Result<bool, ProblemError> {
+    let (agent, tool) = match scope {
+        FreezeScope::Everything => return Ok(true),
+        FreezeScope::Agent(name) => (Some(name.clone()), None),
+        FreezeScope::Tool(name) => (None, Some(name.clone())),
+    };
+    let waiting = CaseQuery {
+        status: Some(Status::Pending),
+        agent: agent.clone(),
+        tool: tool.clone(),
+        ..CaseQuery::newest(1)
+    };
+    if !app.engine.actions(waiting).await?.is_empty() {
+        return Ok(true);
+    }
+    let from = app.engine.newest_event().borrow().saturating_sub(LOOKED_THROUGH);
+    let happened = EventQuery { agent, tool, ..EventQuery::following(from, 1) };
+    Ok(!app.engine.events(happened).await?.is_empty())
 }
 
 pub(crate) async fn freeze(State(app): State<App>, Signed { session, fields }: Signed) -> Page {
@@ -159,8 +225,10 @@ pub(crate) async fn freeze(State(app): State<App>, Signed { session, fields }: S
         _ => return Err(not_ours()),
     };
     let reason = fields.written("reason").unwrap_or_else(|| "no reason given".into());
-    let frozen = app.engine.freeze(&session.person, scope, reason).await;
-    Room::Freezes.answer(&app, &session, frozen, Said::Frozen).await
+    let frozen = app.engine.freeze(&session.person, scope.clone(), reason).await;
+    // Only then, and whatever comes of it: nothing comes before the freeze.
+    let said = if is_known(&app, &scope).await.unwrap_or(true) { Said::Frozen } else { Said::FrozenUnseen };
+    Room::Freezes.answer(&app, &session, frozen, said).await
 }
 
 pub(crate) async fn lift(

@@ -1,5 +1,7 @@
 //! `/`: what waits, and what has been.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use axum::http::StatusCode;
 use banksman_core::wire::ActionView;
@@ -31,6 +33,9 @@ const SEARCHED: usize = 3_000;
 /// How many that hold the words are looked at again: they may be in what this person does not get to see, or in names that
 /// nobody wrote.
 const READ_FOR_WORDS: usize = 100;
+
+/// For how long the inbox says that something may have run: whoever looked cannot put it away.
+const LATELY: Duration = Duration::from_secs(24 * 3600);
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -93,8 +98,17 @@ async fn list(app: &App, session: &Session, filter: &InboxFilter, notice: Option
         },
         by_risk: &counts,
         total: desk.pending(),
+        may_have_run: if waiting { may_have_run(app).await? } else { 0 },
     };
     Ok(html(StatusCode::OK, list.render(&desk.frame(notice))))
+}
+
+/// How many actions of the last day ended without an outcome.
+async fn may_have_run(app: &App) -> Result<usize, ProblemError> {
+    let unknown = CaseQuery { status: Some(Status::Unknown), ..CaseQuery::newest(CARDS) };
+    let now = app.engine.now();
+    let cases = app.engine.actions(unknown).await?;
+    Ok(cases.iter().filter(|case| now.since(case.created_at) < LATELY).count())
 }
 
 /// A page of a list, and where the next one begins.

@@ -73,5 +73,7 @@ pub(crate) async fn stream(
         let event = Event::default().id(stored.seq.to_string()).data(data);
         Some((Ok::<_, Infallible>(event), (app, follower)))
     });
-    Ok(Sse::new(news).keep_alive(KeepAlive::new().interval(KEEP_ALIVE)).into_response())
+    // An event, not a comment: scripts do not see comments, and a line can die without a word.
+    let beat = KeepAlive::new().interval(KEEP_ALIVE).event(Event::default().event("beat").data("here"));
+    Ok(Sse::new(news).keep_alive(beat).into_response())
 }

@@ -74,7 +74,7 @@ fn done(session: &Session, path: &str, said: Said) -> Response {
     to(&telling(&session.csrf, path, said, None))
 }
 
-/// To the inbox, which says what was done with an action.
-fn done_about(session: &Session, id: ActionId, said: Said) -> Response {
-    to(&telling(&session.csrf, "/", said, Some(id)))
+/// To a list, which says what was done with an action.
+fn done_about(session: &Session, list: &str, id: ActionId, said: Said) -> Response {
+    to(&telling(&session.csrf, list, said, Some(id)))
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use axum::extract::Request;
-use axum::http::header::ACCEPT;
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::{ACCEPT, REFERER};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::Response;
 use banksman_core::wire::Problem;
@@ -14,7 +14,7 @@ use super::visit::own_page;
 
 pub(crate) async fn for_people(request: Request, next: Next) -> Response {
     let reads_pages = wants_a_page(request.headers());
-    let page = own_page(request.uri().path()).to_owned();
+    let page = back_to(&request);
     let response = next.run(request).await;
     let Some(problem) = response.extensions().get::<Arc<Problem>>().filter(|_| reads_pages) else {
         return response;
@@ -25,6 +25,18 @@ pub(crate) async fn for_people(request: Request, next: Next) -> Response {
         banksman_web::problem(&problem.title, &problem.detail)
     };
     html(response.status(), words)
+}
+
+/// Where someone goes on who has to sign in first. Where a form is sent there is no page, so that whoever sent one gets back
+/// to the page that it stood on: the browser names it, and whatever it names is only followed within our own pages.
+fn back_to(request: &Request) -> String {
+    if request.method() != Method::POST {
+        return own_page(request.uri().path()).to_owned();
+    }
+    let named = request.headers().get(REFERER).and_then(|page| page.to_str().ok()?.parse::<Uri>().ok());
+    let path = named.as_ref().map_or("/", Uri::path);
+    // The answer to a form is at the address of the form.
+    own_page(path.strip_suffix("/decide").or(path.strip_suffix("/cancel")).unwrap_or(path)).to_owned()
 }
 
 fn wants_a_page(headers: &HeaderMap) -> bool {

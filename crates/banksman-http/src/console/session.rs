@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
-use axum::http::HeaderValue;
 use axum::http::header::{COOKIE, SET_COOKIE};
 use axum::http::request::Parts;
+use axum::http::{HeaderValue, Method};
 use axum::response::Response;
 use banksman_core::{Actor, Digest, Principal};
 use banksman_engine::{BrowserMark, EngineError, IssuedToken};
@@ -33,6 +33,8 @@ pub(crate) struct Session {
     pub(crate) csrf: String,
     /// How they like the pages, as their browser says.
     pub(crate) preferences: Preferences,
+    /// Whether they sent a form: the page that answers it must not be loaded again as it came.
+    pub(super) sent_form: bool,
 }
 
 impl Session {
@@ -136,7 +138,8 @@ impl FromRequestParts<App> for MaybeSession {
         };
         let csrf = csrf(&secret);
         let preferences = cookie(parts, PREFERENCES).unwrap_or_default();
-        Ok(Self(Some(Session { person, csrf, preferences: Preferences::from_text(&preferences) })))
+        let preferences = Preferences::from_text(&preferences);
+        Ok(Self(Some(Session { person, csrf, preferences, sent_form: parts.method == Method::POST })))
     }
 }
 

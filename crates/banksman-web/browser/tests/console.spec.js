@@ -35,7 +35,9 @@ test("a command is copied", async ({ page, context, server, wrong }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);
   await page.goto(`${server.url}/guide`);
   await page.getByRole("button", { name: "Copy the command: Before a coding agent" }).click();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe("banksman setup claude-code");
+  const copied = await page.evaluate(() => navigator.clipboard.readText());
+  expect(copied).toContain(`BANKSMAN_URL=${server.url} `);
+  expect(copied).toContain("\nbanksman setup claude-code");
 });
 
 test("the policy explains, and an action leads to its rule", async ({ page, server, wrong }) => {

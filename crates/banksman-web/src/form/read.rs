@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use banksman_core::json::{CanonicalJson, Json, Object};
+use banksman_core::json::{CanonicalJson, Json, JsonError, Object};
 
 use super::path::Path;
 use super::schema::Schema;
@@ -91,11 +91,11 @@ impl Node {
     }
 }
 
-/// The arguments that a form describes, given the schema that it was drawn from.
+/// The arguments that a form describes, given the arguments and the schema that it was drawn from.
 #[must_use]
-pub fn args_of_form(fields: &[FormField], schema: Option<&CanonicalJson>) -> Draft {
+pub fn args_of_form(fields: &[FormField], before: &CanonicalJson, schema: Option<&CanonicalJson>) -> Draft {
     if let Some((_, raw)) = fields.iter().find(|(name, _)| name == "raw") {
-        return of_raw(raw);
+        return of_raw(raw, before);
     }
     let mut draft = Draft::untouched(&CanonicalJson::of(&Json::Object(Object::default())));
     let mut root = Node::default();
@@ -138,13 +138,20 @@ pub fn args_of_form(fields: &[FormField], schema: Option<&CanonicalJson>) -> Dra
     draft
 }
 
-fn of_raw(raw: &str) -> Draft {
-    let nothing = CanonicalJson::of(&Json::Object(Object::default()));
-    let mut draft = Draft::untouched(&nothing);
+/// What was typed as JSON. If it is none, the arguments stay as they were: a draft without any would pass for an edit that
+/// takes everything out.
+fn of_raw(raw: &str, before: &CanonicalJson) -> Draft {
+    let mut draft = Draft::untouched(before);
     match CanonicalJson::parse(raw.as_bytes()) {
         Ok(args) if args.as_str().starts_with('{') => draft.args = args,
         Ok(_) => draft.misfits.push(Misfit::at(&Path::default(), "arguments are an object")),
-        Err(error) => draft.misfits.push(Misfit::at(&Path::default(), error.to_string())),
+        Err(JsonError { kind, offset }) => {
+            let before = raw.get(..offset).unwrap_or(raw);
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            let problem = format!("{kind}, in line {line} at column {column}");
+            draft.misfits.push(Misfit::at(&Path::default(), problem));
+        }
     }
     if !draft.misfits.is_empty() {
         draft.typed.insert(String::new(), raw.to_owned());
@@ -204,7 +211,21 @@ mod tests {
         let fields: Vec<FormField> =
             fields.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
         let schema = schema.map(|schema| CanonicalJson::parse(schema.as_bytes()).unwrap());
-        args_of_form(&fields, schema.as_ref())
+        let before = CanonicalJson::parse(br#"{"to":"ann"}"#).unwrap();
+        args_of_form(&fields, &before, schema.as_ref())
+    }
+
+    #[test]
+    fn a_slip_in_the_json_leaves_the_arguments_as_they_were_and_is_said_by_line_and_column() {
+        for (raw, problem) in [
+            ("{\r\n  \"to\": \"bob\",,\r\n}", "unexpected character, in line 2 at column 15"),
+            ("{\"to\": \"b\u{f6}b\", x}", "unexpected character, in line 1 at column 15"),
+            ("[]", "arguments are an object"),
+        ] {
+            let draft = read(&[("raw", raw)], None);
+            assert_eq!(draft.args.as_str(), r#"{"to":"ann"}"#, "{raw}");
+            assert_eq!((draft.misfits[0].problem.as_str(), draft.typed[""].as_str()), (problem, raw));
+        }
     }
 
     fn args(fields: &[(&str, &str)]) -> String {

@@ -70,6 +70,7 @@ const ELEMENTS: &[&str] = &[
     "summary",
     "textarea",
     "select",
+    "datalist",
     "option",
     "fieldset",
     "legend",

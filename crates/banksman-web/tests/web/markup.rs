@@ -39,12 +39,12 @@ impl Page {
         Self { tags, texts }
     }
 
-    /// The names of all elements in order, without the marks on what cannot be seen.
+    /// The names of all elements in order, without the marks on what cannot be seen, or could pass for other white space.
     pub(crate) fn shape(&self) -> Vec<String> {
         let mut shape = Vec::new();
         let mut inside_mark = false;
         for tag in &self.tags {
-            if tag.attribute("class") == Some("unseen") {
+            if matches!(tag.attribute("class"), Some("unseen" | "spaces" | "tab" | "break")) {
                 inside_mark = true;
             } else if inside_mark {
                 assert_eq!(tag.name, "/span");

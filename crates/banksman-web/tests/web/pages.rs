@@ -15,8 +15,8 @@ use banksman_core::{
 };
 use banksman_web::{
     ActionPage, AuditFilter, AuditPage, BatchPage, Draft, EarlierVersion, EditPage, Entry, Extent, Frame,
-    History, House, InboxFilter, InboxPage, LookedForRule, Misfit, Notice, OverviewPage, PolicyAnswer,
-    PolicyPage, PolicyQuestion, PolicyRule, Preferences, Say, Viewer, Waiting, Window,
+    FreezeDraft, History, House, InboxFilter, InboxPage, Kept, LookedForRule, Misfit, Notice, OverviewPage,
+    PolicyAnswer, PolicyPage, PolicyQuestion, PolicyRule, Preferences, Say, Viewer, Waiting, Window,
 };
 
 const ID: &str = "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB";
@@ -82,6 +82,7 @@ fn action(words: &str, status: Status) -> ActionView {
         tool: words.to_owned(),
         kind: Kind::Shell,
         args,
+        proposed_args: None,
         created_at: NOW,
         expires_at: Some(later()),
         observed: false,
@@ -160,7 +161,12 @@ fn entries(words: &str) -> Vec<Entry> {
     };
     let some = || Some(words.to_owned());
     let facts = vec![
-        Fact::Proposed { assessment: about.assessment.clone(), verdict: about.verdict.clone(), grant: None },
+        Fact::Proposed {
+            assessment: about.assessment.clone(),
+            verdict: about.verdict.clone(),
+            grant: None,
+            freeze: None,
+        },
         Fact::Decided {
             decision: Decision::Deny,
             reason: some(),
@@ -188,7 +194,14 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
     let viewer = Viewer { name: words, is_admin: true, csrf: "secret" };
     let house =
         House { mode: Mode::Production, observes: true, frozen: false, freezes: 1, pending: 2, newest: 7 };
-    let frame = |notice| Frame { viewer, house, preferences: Preferences::default(), now: NOW, notice };
+    let frame = |notice| Frame {
+        viewer,
+        house,
+        preferences: Preferences::default(),
+        now: NOW,
+        notice,
+        answers_form: false,
+    };
     let plain = frame(None);
     let refused = frame(Some(Notice::Refused(words.to_owned())));
     let pending = action(words, Status::Pending);
@@ -268,6 +281,7 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
         among: Some(20_000),
         by_risk: &BTreeMap::from([(Risk::High, 2)]),
         total: 2,
+        may_have_run: 1,
     };
     let history = [History { of: "this agent", same_tool: true, actions: &list }];
     let earlier = [EarlierVersion { version: 1, args: object(vec![("content", text(words))]) }];
@@ -337,20 +351,35 @@ pub(crate) fn all(words: &str) -> Vec<(&'static str, String)> {
                 earlier: &earlier,
                 history: &history,
                 told: &told,
+                kept: &Kept { reason: "seen".into(), message: "no".into() },
             }
             .render(&refused),
         ),
         (
             "action that failed",
-            ActionPage { action: &failed, extent: Extent::Whole, earlier: &[], history: &[], told: &[] }
-                .render(&plain),
+            ActionPage {
+                action: &failed,
+                extent: Extent::Whole,
+                earlier: &[],
+                history: &[],
+                told: &[],
+                kept: &Kept::default(),
+            }
+            .render(&plain),
         ),
         ("edit", EditPage { action: &pending, draft: &untouched, preview: false }.render(&plain)),
         ("edit shown", EditPage { action: &pending, draft: &drafted, preview: true }.render(&plain)),
         ("batch", BatchPage { batch: &batch, refused: &[(ID.to_owned(), words.to_owned())] }.render(&plain)),
         ("grants", banksman_web::grants(&plain, &[grant])),
         ("delegations", banksman_web::delegations(&plain, &[delegation])),
-        ("freezes", banksman_web::freezes(&plain, &[freeze])),
+        (
+            "freezes",
+            banksman_web::freezes(
+                &plain,
+                &[freeze],
+                &FreezeDraft { agent: words.to_owned(), tool: String::new(), known: vec!["riley".into()] },
+            ),
+        ),
         ("mode", banksman_web::mode(&plain, &mode)),
         (
             "audit",

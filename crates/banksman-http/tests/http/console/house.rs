@@ -104,3 +104,22 @@ async fn the_mode_changes_one_step_at_a_time() {
     assert_eq!(mode().await, "lab");
     browser.form(&server, "/mode", &[("mode", "fast")]).await.problem(422, "invalid_request");
 }
+
+#[tokio::test]
+async fn a_freeze_of_a_name_that_nobody_has_says_so() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    server.propose("send_email", json!({})).await;
+    let page = browser.open(&server, "/freezes?agent=riley").await.text();
+    assert!(page.contains("name=\"name\" value=\"riley\""), "{page}");
+    assert!(page.contains("<option value=\"send_email\">"), "{page}");
+    for (scope, name, said) in [
+        ("agent", "riley", "frozen"),
+        ("agent", "rlley", "frozen-unseen"),
+        ("tool", "send_email", "frozen"),
+        ("tool", "send_emai1", "frozen-unseen"),
+    ] {
+        let answer = browser.form(&server, "/freezes", &[("scope", scope), ("name", name)]).await;
+        assert_eq!(told(&answer), Some(format!("/freezes?said={said}").as_str()), "{name}");
+    }
+}

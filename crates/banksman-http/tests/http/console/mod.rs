@@ -11,6 +11,7 @@ mod pages;
 mod passkeys;
 mod people;
 mod policy;
+mod refused;
 mod sign_in;
 mod step_up;
 

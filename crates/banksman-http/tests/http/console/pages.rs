@@ -1,6 +1,7 @@
 //! What the pages show.
 
 use std::collections::BTreeSet;
+use std::time::Duration;
 
 use banksman_core::audit::Event;
 use banksman_core::wire::EventView;
@@ -179,6 +180,47 @@ async fn what_others_asked_of_the_same_tool_is_history_too() {
         "{page}"
     );
     assert!(section("this agent with this tool").contains("Nothing."), "{page}");
+}
+
+#[tokio::test]
+async fn no_number_of_proposals_that_nobody_answered_hides_a_denial() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let denied = server.propose("send_email", json!({"to": "the-denied-one"})).await;
+    assert_eq!(browser.decide(&server, &denied, "deny").await.status, 303);
+    for n in 0..6 {
+        let approved = server.propose("send_email", json!({"to": format!("approved-{n}")})).await;
+        assert_eq!(browser.decide(&server, &approved, "approve").await.status, 303);
+    }
+    for n in 0..8 {
+        let short =
+            json!({"tool": "send_email", "args": {"to": format!("expired-{n}")}, "timeout_seconds": 60});
+        server.propose_as(&server.riley, short).await;
+    }
+    server.pass(Duration::from_secs(61)).await;
+    let action = server.propose("send_email", json!({"to": "again"})).await;
+    let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
+    let (_, rest) = page.split_once("Answered before: this agent with this tool</h2>").unwrap();
+    let section = rest.split("</section>").next().unwrap();
+    assert!(section.contains("the-denied-one") && section.contains("approved-5"), "{section}");
+    assert!(!page.contains("expired-"), "{page}");
+}
+
+#[tokio::test]
+async fn what_may_have_run_is_said_above_the_inbox() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({"to": "bob"})).await;
+    assert!(!browser.page(&server).await.text().contains("may have run"));
+    server.approve(&server.ann, &action).await;
+    server.claim(&server.riley, &action).await.ok(200);
+    server.pass(Duration::from_secs(3_600)).await;
+    assert_eq!(server.show(&server.riley, &action).await["status"], "unknown");
+    let inbox = browser.page(&server).await.text();
+    assert!(inbox.contains("1 action of the last day may have run"), "{inbox}");
+    let page = browser.open(&server, &format!("/actions/{}", id(&action))).await.text();
+    assert!(page.contains("What may have run") && !page.contains("The agent reported"), "{page}");
+    assert!(page.contains("Answered by <b><bdi>ann</bdi></b>"), "{page}");
 }
 
 #[tokio::test]

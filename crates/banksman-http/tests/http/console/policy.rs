@@ -35,7 +35,8 @@ async fn it_says_what_it_would_say_and_why_and_nothing_comes_of_it() {
     }
     let unknown = ask("nobody_knows", "tool", "").await.text();
     assert!(
-        unknown.contains("defaults.unknown_tool") && unknown.contains("no rule names this tool"),
+        unknown.contains("defaults.unknown_tool")
+            && unknown.contains("no rule that surely matches names this tool"),
         "{unknown}"
     );
     let shell = ask("bash", "shell", "{\"command\": \"git push -f origin main\"}").await.text();
