@@ -118,6 +118,12 @@ impl Assessment {
         }
     }
 
+    /// The highest risk that anyone saw, the evaluator outside included.
+    #[must_use]
+    pub fn worst(&self) -> Risk {
+        self.triage.as_ref().and_then(|triage| triage.risk).map_or(self.level, |risk| risk.max(self.level))
+    }
+
     /// The same with one more finding; the level only ever rises.
     #[must_use]
     pub fn with(mut self, finding: Finding) -> Self {

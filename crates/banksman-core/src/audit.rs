@@ -82,6 +82,20 @@ impl From<&Case> for ActionRef {
     }
 }
 
+/// A freeze that stopped something, as an event names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are those of Freeze")]
+pub struct FreezeRef {
+    pub id: FreezeId,
+    pub reason: String,
+}
+
+impl From<&Freeze> for FreezeRef {
+    fn from(freeze: &Freeze) -> Self {
+        Self { id: freeze.id, reason: freeze.reason.clone() }
+    }
+}
+
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -92,6 +106,8 @@ pub enum Fact {
         verdict: Arc<Verdict>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         grant: Option<GrantId>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        freeze: Option<FreezeRef>,
     },
     Decided {
         decision: Decision,
@@ -112,6 +128,8 @@ pub enum Fact {
         verdict: Arc<Verdict>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<String>,
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         acting: Vec<Acting>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]

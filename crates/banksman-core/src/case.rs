@@ -36,6 +36,22 @@ impl Submission {
     pub fn at_least(self, floor: &Verdict) -> Self {
         Self { verdict: Arc::new(Arc::unwrap_or_clone(self.verdict).at_least(floor)), ..self }
     }
+
+    /// Whether what was asked before can stand in for this: it would run the same, nobody is asked for less, and the same
+    /// facts have to hold still.
+    #[must_use]
+    pub fn may_join(&self, before: &Self) -> bool {
+        self.digest == before.digest
+            && !self.verdict.demands_more_than(&before.verdict)
+            && self.relies_on_the_same(before)
+    }
+
+    /// Whether both declare the same preconditions. None at all is the same as an empty object.
+    #[must_use]
+    pub fn relies_on_the_same(&self, other: &Self) -> bool {
+        let declared = |of: &Self| of.action.preconditions.clone().filter(|facts| facts.as_str() != "{}");
+        declared(self) == declared(other)
+    }
 }
 
 /// An action and where it stands. Only [`crate::open`] makes one and only [`crate::step`] moves it.

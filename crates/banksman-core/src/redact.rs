@@ -3,13 +3,19 @@
 //! What would run stays what it is, and so does its digest: only its picture is blackened. Where a reviewer edits a
 //! picture, what was blackened in it keeps its value.
 
+mod hidden;
 mod trail;
+
+use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::json::{CanonicalJson, Json, JsonError, Object};
 use crate::wire::ActionView;
-use crate::{Action, Assessment, Case, Principal};
+use crate::{Action, Assessment, Case, Principal, State, Submission};
 
 use self::trail::{Paths, Trail};
+
+pub use self::hidden::Hidden;
 
 /// What is shown in place of a value.
 pub const REDACTED: &str = "[redacted]";
@@ -80,17 +86,70 @@ impl Action {
         if paths.is_empty() {
             return self.clone();
         }
-        let hide = |value: &CanonicalJson| redacted(value, paths);
+        let hidden = Hidden::of_action(self, paths);
+        let say = |text: &String| hidden.veiled(text);
+        let show = |value: &CanonicalJson| hidden.veiled_json(&redacted(value, paths));
         Self {
-            args: hide(&self.args),
-            evidence: self.evidence.as_ref().map(hide),
-            state_before: self.state_before.as_ref().map(hide),
-            preconditions: self.preconditions.as_ref().map(hide),
+            // As a reviewer edits them: what is black there has to lead back to its value.
+            args: redacted(&self.args, paths),
+            description: self.description.as_ref().map(say),
+            rationale: self.rationale.as_ref().map(say),
+            task: self.task.as_ref().map(say),
+            affected_systems: self.affected_systems.iter().map(say).collect(),
+            rollback_plan: self.rollback_plan.as_ref().map(say),
+            evidence: self.evidence.as_ref().map(show),
+            state_before: self.state_before.as_ref().map(show),
+            preconditions: self.preconditions.as_ref().map(show),
             // The agent's own state, and where it is called, are for the agent.
             checkpoint: None,
             resume: None,
             ..self.clone()
         }
+    }
+}
+
+impl Case {
+    /// The same as people get to see it: a picture, by which nothing runs and nothing moves.
+    #[must_use]
+    pub fn redacted(&self) -> Cow<'_, Self> {
+        let paths = &self.submission.verdict.redact;
+        if paths.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let action = self.submission.action.redacted(paths);
+        let submission = Arc::new(Submission { action, ..Submission::clone(&self.submission) });
+        Cow::Owned(Self { submission, state: self.redacted_state(paths), ..self.clone() })
+    }
+
+    /// Where it stands, without what is hidden in the words of whoever ran it, or withdrew it.
+    fn redacted_state(&self, paths: &[String]) -> State {
+        let mut state = self.state.clone();
+        let say = |text: &mut Option<String>, hidden: &Hidden| {
+            *text = text.take().map(|text| hidden.veiled(&text));
+        };
+        let show = |value: &mut Option<CanonicalJson>, hidden: &Hidden| {
+            *value = value.take().map(|value| hidden.veiled_json(&redacted(&value, paths)));
+        };
+        match &mut state {
+            State::Succeeded { result, .. } => show(result, &Hidden::of_case(self, result.as_ref())),
+            State::Failed { error, result, .. } => {
+                let hidden = Hidden::of_case(self, result.as_ref());
+                say(error, &hidden);
+                show(result, &hidden);
+            }
+            State::Cancelled { reason, .. } | State::Revoked { reason, .. } => {
+                say(reason, &Hidden::of_case(self, None));
+            }
+            State::Blocked { .. }
+            | State::Pending { .. }
+            | State::Authorised { .. }
+            | State::Denied { .. }
+            | State::Expired { .. }
+            | State::Executing { .. }
+            | State::Unknown { .. }
+            | State::Lapsed { .. } => {}
+        }
+        state
     }
 }
 
@@ -104,12 +163,20 @@ impl ActionView {
     /// The action as people get to see it.
     #[must_use]
     pub fn for_people(case: &Case) -> Self {
-        let view = Self::from(case);
-        if view.verdict.redact.is_empty() {
-            return view;
-        }
-        let shown = case.submission.action.redacted(&view.verdict.redact);
-        Self { context: (&shown).into(), args: shown.args, checkpoint: shown.checkpoint, ..view }
+        Self::from(case.redacted().as_ref())
+    }
+
+    /// The same with the arguments that the agent proposed before reviewers changed them.
+    #[must_use]
+    pub fn with_proposed(self, viewer: &Principal, proposed: &Submission) -> Self {
+        let args = &proposed.action.args;
+        let proposed_args = if viewer.kind.decides() {
+            // What one version hides, the other does not show.
+            redacted(args, &[&*self.verdict.redact, &*proposed.verdict.redact].concat())
+        } else {
+            args.clone()
+        };
+        Self { proposed_args: Some(proposed_args), ..self }
     }
 }
 
@@ -138,36 +205,9 @@ impl Assessment {
     }
 }
 
-/// The texts that people do not get to see, to find them where they are said again.
-#[derive(Debug, Clone, Default)]
-pub struct Hidden(Vec<String>);
-
-impl Hidden {
-    /// What the paths lead to in these arguments.
-    #[must_use]
-    pub fn of(args: &CanonicalJson, paths: &[String]) -> Self {
-        let mut texts = Vec::new();
-        if !paths.is_empty()
-            && let Ok(args) = args.to_json()
-        {
-            let paths = Paths::new(paths);
-            let trail = paths.from(&args);
-            blacken(args, &trail, &mut texts);
-        }
-        texts.retain(|text| !text.is_empty());
-        Self(texts)
-    }
-
-    /// Whether a text says any of it.
-    #[must_use]
-    pub fn is_told_by(&self, text: &str) -> bool {
-        self.0.iter().any(|secret| text.contains(secret.as_str()))
-    }
-}
-
 fn blacken(value: Json, trail: &Trail<'_>, blackened: &mut Vec<String>) -> Json {
     if trail.ends() {
-        collect(&value, blackened);
+        hidden::collect(&value, blackened);
         return Json::String(REDACTED.into());
     }
     if trail.is_lost() {
@@ -188,16 +228,6 @@ fn blacken(value: Json, trail: &Trail<'_>, blackened: &mut Vec<String>) -> Json 
             )
         }
         plain @ (Json::Null | Json::Bool(_) | Json::Number(_) | Json::String(_)) => plain,
-    }
-}
-
-/// Every text in a value.
-fn collect(value: &Json, texts: &mut Vec<String>) {
-    match value {
-        Json::String(text) => texts.push(text.clone()),
-        Json::Array(items) => items.iter().for_each(|item| collect(item, texts)),
-        Json::Object(members) => members.iter().for_each(|(_, value)| collect(value, texts)),
-        Json::Null | Json::Bool(_) | Json::Number(_) => {}
     }
 }
 

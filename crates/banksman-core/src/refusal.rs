@@ -48,8 +48,12 @@ pub enum Refusal {
     NotAuthorised { status: Status },
     #[error("already claimed at {at}; an authorisation is good for one claim")]
     AlreadyClaimed { at: Timestamp },
-    #[error("a precondition no longer holds: {}", names.join(", "))]
+    #[error("not as the action declared it: {}", names.join(", "))]
     PreconditionFailed { names: Vec<String> },
+    #[error(
+        "the same call waits or is authorised already, with other preconditions: use that one, or cancel it first"
+    )]
+    OtherPreconditions,
     #[error("the authorisation lapsed at {at} without being claimed")]
     Lapsed { at: Timestamp },
     #[error("there is nothing to report: the action is {status} and was never claimed")]
@@ -84,7 +88,7 @@ impl Refusal {
             Self::Frozen { .. } => "frozen",
             Self::NotAuthorised { .. } => "not_authorised",
             Self::AlreadyClaimed { .. } => "already_claimed",
-            Self::PreconditionFailed { .. } => "precondition_failed",
+            Self::PreconditionFailed { .. } | Self::OtherPreconditions => "precondition_failed",
             Self::Lapsed { .. } => "lapsed",
             Self::NotClaimed { .. } => "not_claimed",
             Self::AlreadyRecorded { .. } => "already_recorded",

@@ -91,6 +91,17 @@ impl Verdict {
         Duration::from_secs(agent_timeout.map_or(self.timeout_seconds, |wish| wish.min(self.timeout_seconds)))
     }
 
+    /// Whether people who were asked by `other` were asked for less than this demands. How risky it is taken to be, and
+    /// for how long a yes holds, is not asked of anyone.
+    #[must_use]
+    pub fn demands_more_than(&self, other: &Verdict) -> bool {
+        let of_people = self.tier >= Tier::Approve
+            && (other.quorum.clone().at_least(&self.quorum) != other.quorum
+                || (self.require_reason && !other.require_reason)
+                || (self.require_passkey && !other.require_passkey));
+        self.tier > other.tier || of_people
+    }
+
     /// The same verdict, but never milder than `floor`: what a version demanded, its edits demand too.
     #[must_use]
     pub fn at_least(self, floor: &Verdict) -> Self {
@@ -131,4 +142,42 @@ fn union(one: &[String], other: &[String]) -> Vec<String> {
         }
     }
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn verdict(tier: Tier, change: impl FnOnce(&mut Verdict)) -> Verdict {
+        let mut verdict = Verdict::new(tier, Risk::Medium, "rule");
+        change(&mut verdict);
+        verdict
+    }
+
+    #[test]
+    fn whoever_was_asked_for_less_was_asked_for_something_else() {
+        let roles = |roles: &[&str]| Quorum::new(1, roles.iter().map(ToString::to_string).collect());
+        let plain = verdict(Tier::Approve, |_| ());
+        let stricter = [
+            verdict(Tier::Escalate, |_| ()),
+            verdict(Tier::Block, |_| ()),
+            verdict(Tier::Approve, |verdict| verdict.quorum = Quorum::new(2, Vec::new())),
+            verdict(Tier::Approve, |verdict| verdict.quorum = roles(&["finance"])),
+            verdict(Tier::Approve, |verdict| verdict.require_reason = true),
+            verdict(Tier::Approve, |verdict| verdict.require_passkey = true),
+        ];
+        for stricter in stricter {
+            assert!(stricter.demands_more_than(&plain), "{stricter:?}");
+            assert!(!plain.demands_more_than(&stricter), "{stricter:?}");
+            assert!(!stricter.demands_more_than(&stricter.clone().at_least(&plain)), "{stricter:?}");
+        }
+        let (finance, support) = (roles(&["finance"]), roles(&["support"]));
+        let finance = verdict(Tier::Approve, |verdict| verdict.quorum = finance);
+        let support = verdict(Tier::Approve, |verdict| verdict.quorum = support);
+        assert!(finance.demands_more_than(&support) && support.demands_more_than(&finance));
+        let nobody_asked = verdict(Tier::Auto, |verdict| verdict.require_reason = true);
+        assert!(!nobody_asked.demands_more_than(&plain));
+        let riskier = verdict(Tier::Approve, |verdict| verdict.risk = Risk::Critical);
+        assert!(!riskier.demands_more_than(&plain));
+    }
 }

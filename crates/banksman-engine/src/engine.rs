@@ -12,6 +12,7 @@ use crate::credentials::KnownCredentials;
 use crate::dispatcher::Dispatcher;
 use crate::flight::SharedRead;
 use crate::in_force::PolicyInForce;
+use crate::ledger::Ledger;
 use crate::live::Live;
 use crate::memory::Memory;
 use crate::people::IdentityDesk;
@@ -62,6 +63,7 @@ pub struct Engine {
     pub(crate) tally: Tally,
     pub(crate) counting: Counting,
     pub(crate) unheard: Unheard,
+    pub(crate) ledger: Ledger,
 }
 
 impl Engine {
@@ -100,6 +102,7 @@ impl Engine {
             tally: Tally::default(),
             counting: Counting::default(),
             unheard: Unheard::default(),
+            ledger: Ledger::default(),
         }))
     }
 

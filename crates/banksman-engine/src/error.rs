@@ -26,6 +26,9 @@ pub enum EngineError {
     /// Something else about the request makes no sense.
     #[error("{0}")]
     Invalid(String),
+    /// A grant that would let nothing through, and why.
+    #[error("this cannot be granted: {0}")]
+    NotGrantable(String),
     /// A key that was used for another request.
     #[error("this idempotency key was used before for a different request")]
     IdempotencyKeyReused,

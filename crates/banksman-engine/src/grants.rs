@@ -3,24 +3,27 @@
 use std::time::Duration;
 
 use banksman_core::audit::{Event, Fact};
+use banksman_core::json::{CanonicalJson, Json, Object};
 use banksman_core::wire::GrantBody;
 use banksman_core::{
-    Actor, ArgPatterns, Authority, Case, Grant, GrantId, GrantMatch, GrantReach, Principal, PrincipalKind,
-    Refusal, Remember, RememberScope, State,
+    Action, Actor, ArgPatterns, Authority, Case, Grant, GrantId, GrantMatch, GrantReach, Kind, Principal,
+    PrincipalKind, Refusal, Remember, RememberScope, State, Tier, Timestamp, Verdict,
 };
 use banksman_store::{Control, ControlChange};
 
 use crate::advance::{Plan, Scene};
+use crate::consider::Explained;
 use crate::{Engine, EngineError, ids};
 
 /// The longest that a grant may last, whatever policy says.
 const MAX_SECONDS: u64 = 90 * 24 * 3600;
 
 impl Engine {
-    /// Grants in advance what a reviewer would approve. Whether it is of any use is for the policy to say, each time.
+    /// Grants in advance what a reviewer would approve. Whether it is of any use is for the policy to say, each time; if it
+    /// says already that it is of none, nothing is granted.
     ///
     /// # Errors
-    /// If it makes no sense or cannot be recorded.
+    /// If it makes no sense, would let nothing through, or cannot be recorded.
     pub async fn grant(&self, by: &Principal, body: GrantBody) -> Result<Grant, EngineError> {
         let invalid = |problem: &str| Err(EngineError::Invalid(problem.into()));
         if !(1..=MAX_SECONDS).contains(&body.expires_in_seconds) {
@@ -42,7 +45,8 @@ impl Engine {
         }
         let now = self.clock.now();
         let (millis, entropy) = ids::fresh(now)?;
-        let grant = Grant {
+        let example = example(&body);
+        let mut grant = Grant {
             id: GrantId::from_parts(millis, entropy),
             agent: body.agent,
             tool: body.tool,
@@ -53,7 +57,15 @@ impl Engine {
             at: now,
             expires_at: now.after(Duration::from_secs(body.expires_in_seconds)),
             uses_left: body.uses,
+            risk: None,
         };
+        if grant.matches() != GrantMatch::Exact {
+            let Explained { judgement, .. } = self.explain(&grant.agent, &example).await?;
+            would_be_of_use(&grant, &judgement.verdict, now)?;
+            // What the tool's name says holds for every call of it.
+            let bare = self.judge.load().assess(&Action::bare(grant.tool.clone(), Kind::Tool, no_args()));
+            grant.risk = Some(bare.level.max(Grant::USUAL_RISK));
+        }
         self.amend_house(by, |_| {
             Ok((ControlChange::Grant(grant.clone()), Fact::Granted { grant: grant.clone() }))
         })
@@ -152,10 +164,41 @@ pub(crate) fn remembered(scene: &Scene<'_>, remember: &Remember, by: &Actor) -> 
         at: scene.now,
         expires_at: scene.now.after(lasts),
         uses_left: [remember.uses, limits.uses].into_iter().flatten().min(),
+        risk: Some(submission.assessment.worst()),
     })
 }
 
-/// A denial beats every grant that would have let the same call through, now and later.
+/// A call that a grant in advance is about, as far as one can be made up: a pattern stands for what fits it, unless that is
+/// anything.
+fn example(body: &GrantBody) -> Action {
+    let patterns = body.args.iter().flatten().filter(|(_, pattern)| *pattern != "*");
+    let members = patterns.map(|(name, pattern)| (name.clone(), Json::String(pattern.clone()))).collect();
+    let args = Object::from_members(members)
+        .map_or_else(|_| no_args(), |args| CanonicalJson::of(&Json::Object(args)));
+    Action { session: body.session.clone(), ..Action::bare(body.tool.clone(), Kind::Tool, args) }
+}
+
+fn no_args() -> CanonicalJson {
+    CanonicalJson::of(&Json::Object(Object::default()))
+}
+
+/// Refuses what would look like a grant and let nothing through. Where nobody is asked about the made-up call, others may be
+/// held, and what policy says of those is not known yet.
+fn would_be_of_use(grant: &Grant, verdict: &Verdict, now: Timestamp) -> Result<(), EngineError> {
+    let why = match verdict.tier {
+        Tier::Auto | Tier::Notify => return Ok(()),
+        Tier::Approve | Tier::Escalate if grant.is_of_use(verdict, now) => return Ok(()),
+        Tier::Block => "policy blocks it",
+        Tier::Approve if verdict.allow_remember => "policy does not let it reach that far",
+        Tier::Approve | Tier::Escalate => {
+            "policy wants to be asked each time, or for more than one person's yes"
+        }
+    };
+    Err(EngineError::NotGrantable(format!("{why} (by {})", verdict.rule)))
+}
+
+/// A denial beats every grant that would have let the same call through, now and later. In any session: the agent says
+/// which one it is in.
 pub(crate) fn revoke_denied(scene: &Scene<'_>, by: &Actor, plan: &mut Plan) {
     let case = scene.case;
     for grant in scene.control.grants.iter().filter(|grant| grant.is_about(&case.agent, &case.submission)) {

@@ -54,6 +54,7 @@ mod resume;
 
 mod dispatcher;
 mod follower;
+mod ledger;
 mod timekeeper;
 mod unheard;
 
@@ -68,6 +69,7 @@ pub use dispatcher::{LogSink, NoticeSink};
 pub use engine::{Engine, EngineConfig};
 pub use error::{About, EngineError};
 pub use in_force::{LookedFor, PolicyInForce, PolicyText, RefusedPolicy, RuleText};
+pub use ledger::Proof;
 pub use people::{
     AcceptedInvitation, BrowserMark, By, FirstFactor, IssuedLink, NewPassword, NewPerson, PasskeyAnswer,
     PasskeyQuestion, PasskeyRegistration, PasswordAttempt, SessionInfo, StepUpQuestion, VouchedFor,
@@ -75,7 +77,7 @@ pub use people::{
 pub use policy::Judge;
 pub use post::Decider;
 pub use propose::{ProposeRequest, Proposed};
-pub use propose_batch::ProposedBatch;
+pub use propose_batch::{BatchRequest, ProposedBatch};
 pub use resolutions::Resolutions;
 pub use resume::ResumeTarget;
 pub use signer::Signer;

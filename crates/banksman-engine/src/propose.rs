@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::{
-    Action, ActionId, BatchId, Case, ClaimRequest, Command, Digest, Moment, Opening, Principal, State,
-    Status, Timestamp, Transition, Verdict, open, step,
+    Action, ActionId, BatchId, Case, ClaimRequest, Command, Digest, Moment, Opening, Principal, Refusal,
+    State, Status, Submission, Timestamp, Transition, Verdict, open, step,
 };
 use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, IdempotencyKey};
 
@@ -61,10 +61,21 @@ pub struct Proposed {
     pub joined: bool,
 }
 
+/// What comes of joining what was asked before.
+enum Joining {
+    Joined(Proposed),
+    /// It can no longer be joined.
+    Gone,
+    /// Fewer people were asked there, or it relies on other facts.
+    OnOtherTerms(Arc<Case>),
+}
+
 /// What a proposal meets.
 #[derive(Clone, Copy)]
 pub(crate) struct OpeningScene<'a> {
     pub(crate) batch: Option<BatchId>,
+    /// What asks for the same already and is counted already.
+    pub(crate) twin: Option<ActionId>,
     /// What it takes at the least.
     pub(crate) floor: Option<&'a Verdict>,
     pub(crate) control: &'a Control,
@@ -78,7 +89,7 @@ impl Engine {
     /// # Errors
     /// If there is no room in time, the key was used for something else, or nothing can be recorded.
     pub async fn propose(&self, agent: &Principal, request: ProposeRequest) -> Result<Proposed, EngineError> {
-        let ProposeRequest { mut action, idempotency, patience, floor, schema_if_held, claims } = request;
+        let ProposeRequest { mut action, idempotency, patience, mut floor, schema_if_held, claims } = request;
         self.check_resume(&action)?;
         // On the heap, as all that is rare: it would make every proposal's future larger.
         if action.args_schema.is_some() {
@@ -93,7 +104,8 @@ impl Engine {
             let control = self.control.load_full();
             self.confirm(agent, control.epoch).await?;
             let mut tab = Tab::default();
-            let scene = OpeningScene { batch: None, floor: floor.as_ref(), control: &control, now };
+            let scene =
+                OpeningScene { batch: None, twin: None, floor: floor.as_ref(), control: &control, now };
             let mut transition = self.open_case(agent, action, &scene, &mut tab).await?;
             if !tab.readings.is_empty()
                 && let digest = transition.case.submission.digest
@@ -101,12 +113,17 @@ impl Engine {
             {
                 // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
                 action = transition.case.submission.action.clone();
-                match Box::pin(self.join(agent, id, idempotency.as_ref(), now)).await? {
-                    Some(proposed) => return Ok(proposed),
-                    None => {
+                let (beside, mut unused) = (OpeningScene { twin: Some(id), ..scene }, Tab::default());
+                let opening = self.open_case(agent, action.clone(), &beside, &mut unused);
+                let asked = Box::pin(opening).await?.case.submission;
+                match Box::pin(self.join(agent, id, &asked, idempotency.as_ref(), now)).await? {
+                    Joining::Joined(proposed) => return Ok(proposed),
+                    Joining::Gone => {
                         tries.next();
                         continue;
                     }
+                    // It is a call of its own, unless its key or the store says otherwise.
+                    Joining::OnOtherTerms(_) => {}
                 }
             }
             if let Some(schema) = &schema_if_held {
@@ -159,6 +176,23 @@ impl Engine {
                 Err(CommitError::Conflict(Conflict::MetersMoved)) => {
                     action = case.submission.action.clone();
                 }
+                Err(CommitError::Conflict(Conflict::Joinable(id))) => {
+                    tries.next();
+                    let asked = &case.submission;
+                    match Box::pin(self.join(agent, id, asked, idempotency.as_ref(), now)).await? {
+                        Joining::Joined(proposed) => return Ok(proposed),
+                        Joining::Gone => {}
+                        Joining::OnOtherTerms(twin) => {
+                            Box::pin(self.replace(agent, &twin, asked)).await?;
+                            let demanded = &twin.submission.verdict;
+                            floor = Some(match floor {
+                                Some(floor) => floor.at_least(demanded),
+                                None => Verdict::clone(demanded),
+                            });
+                        }
+                    }
+                    action = case.submission.action.clone();
+                }
                 Err(CommitError::Conflict(conflict)) => match Scope::of(&conflict) {
                     Some(full) => {
                         action = case.submission.action.clone();
@@ -168,8 +202,7 @@ impl Engine {
                     }
                     None => {
                         tries.next();
-                        let resolving =
-                            self.resolve_conflict(agent, &conflict, idempotency.as_ref(), &case, now);
+                        let resolving = self.resolve_conflict(&conflict, idempotency.as_ref(), &case);
                         if let Some(proposed) = Box::pin(resolving).await? {
                             return Ok(proposed);
                         }
@@ -190,8 +223,8 @@ impl Engine {
         scene: &OpeningScene<'_>,
         tab: &mut Tab,
     ) -> Result<Transition, EngineError> {
-        let OpeningScene { batch, floor, control, now } = *scene;
-        let around = Surroundings { agent: &agent.name, control, now, itself: None };
+        let OpeningScene { batch, twin, floor, control, now } = *scene;
+        let around = Surroundings { agent: &agent.name, control, now, itself: twin };
         let (mut submission, metered) = self.consider(action, &around, tab).await?;
         if let Some(floor) = floor {
             submission = submission.at_least(floor);
@@ -221,25 +254,23 @@ impl Engine {
     /// What a conflict means for a proposal; `None` is to try again.
     async fn resolve_conflict(
         &self,
-        agent: &Principal,
         conflict: &Conflict,
         idempotency: Option<&(String, Digest)>,
         case: &Case,
-        now: Timestamp,
     ) -> Result<Option<Proposed>, EngineError> {
         match conflict {
             Conflict::ControlMoved => {
                 self.reload_control().await?;
                 Ok(None)
             }
-            Conflict::Joinable(id) => self.join(agent, *id, idempotency, now).await,
             Conflict::IdempotencyKeyUsed { request, action } => match idempotency {
                 Some((_, asked)) if asked == request => {
                     Ok(Some(Proposed { case: self.recall(*action).await?, joined: true }))
                 }
                 Some(_) | None => Err(EngineError::IdempotencyKeyReused),
             },
-            Conflict::CaseMoved(_)
+            Conflict::Joinable(_)
+            | Conflict::CaseMoved(_)
             | Conflict::TooLate(_)
             | Conflict::MetersMoved
             | Conflict::PeopleMoved
@@ -252,15 +283,19 @@ impl Engine {
         }
     }
 
-    /// Joins an action that waits already, or tries anew if it has just stopped being joinable.
+    /// Joins an action that waits already, if whoever decides on it decides on all that is asked now.
     async fn join(
         &self,
         agent: &Principal,
         id: ActionId,
+        asked: &Submission,
         idempotency: Option<&(String, Digest)>,
         now: Timestamp,
-    ) -> Result<Option<Proposed>, EngineError> {
-        let Some(case) = self.still_waits(id).await? else { return Ok(None) };
+    ) -> Result<Joining, EngineError> {
+        let Some(case) = self.still_waits(id).await? else { return Ok(Joining::Gone) };
+        if !asked.may_join(&case.submission) {
+            return Ok(Joining::OnOtherTerms(case));
+        }
         if let Some((key, request)) = idempotency {
             // The key leads to the joined action from now on, so that a repeated request finds it even when it
             // has been decided and run meanwhile.
@@ -272,12 +307,26 @@ impl Engine {
                     if used != *request {
                         return Err(EngineError::IdempotencyKeyReused);
                     }
-                    return Ok(Some(Proposed { case: self.recall(action).await?, joined: true }));
+                    return Ok(Joining::Joined(Proposed { case: self.recall(action).await?, joined: true }));
                 }
                 Err(error) => return Err(EngineError::unguarded(error)),
             }
         }
-        Ok(Some(Proposed { case, joined: true }))
+        Ok(Joining::Joined(Proposed { case, joined: true }))
+    }
+
+    /// Withdraws what was asked, or allowed, on milder terms than it would be now, to make room for a hold on both terms: a
+    /// yes to less is no yes to more. What relies on other facts is left to the agent, which may still want either.
+    async fn replace(&self, agent: &Principal, twin: &Case, asked: &Submission) -> Result<(), EngineError> {
+        if !asked.relies_on_the_same(&twin.submission) {
+            return Err(EngineError::refused(Refusal::OtherPreconditions, twin));
+        }
+        let reason = "proposed again, where policy demands more";
+        match self.cancel(agent, twin.id, Some(reason.into())).await {
+            // Decided, claimed or over since: the next try sees what it is now.
+            Ok(_) | Err(EngineError::Refused { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// The action, if it can still be joined. One whose time is up is moved on, whether the timekeeper has come by
@@ -292,7 +341,7 @@ impl Engine {
     }
 }
 
-fn idempotency_row(
+pub(crate) fn idempotency_row(
     agent: &Principal,
     key: &str,
     request: Digest,

@@ -2,21 +2,41 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use banksman_core::audit::{Event, Fact};
-use banksman_core::{Action, Actor, BatchId, Case, Principal, Status, batch_digest};
+use banksman_core::{Action, ActionId, Actor, BatchId, Case, Digest, Principal, Status, batch_digest};
 use banksman_store::{BatchRecord, Commit, CommitError, Conflict, Control, ControlChange};
 
 use crate::admission::Scope;
 use crate::advance::notices;
 use crate::consider::Tab;
 use crate::grants::spent_grant;
-use crate::propose::OpeningScene;
+use crate::propose::{OpeningScene, idempotency_row};
 use crate::schema::admit_args;
 use crate::{Engine, EngineError, ids};
 
 /// More than this many would not be reviewed but waved through.
 const MAX_ITEMS: usize = 500;
+
+/// A batch as it came in.
+#[derive(Debug, Clone)]
+pub struct BatchRequest {
+    /// What the agent wants to do.
+    pub actions: Vec<Action>,
+    /// A key by which the agent can send the same request again.
+    pub idempotency: Option<(String, Digest)>,
+    /// How long to wait for room, if the house is full; as configured, if the agent did not say.
+    pub patience: Option<Duration>,
+}
+
+impl BatchRequest {
+    /// A request for actions, with nothing special about it.
+    #[must_use]
+    pub fn of(actions: Vec<Action>) -> Self {
+        Self { actions, idempotency: None, patience: None }
+    }
+}
 
 /// A batch and its items, in order.
 #[derive(Debug)]
@@ -25,18 +45,23 @@ pub struct ProposedBatch {
     pub record: BatchRecord,
     /// Its items.
     pub cases: Vec<Arc<Case>>,
+    /// Whether it was there before.
+    pub joined: bool,
 }
 
 impl Engine {
-    /// Takes a batch, whole or not at all. Each item is judged alone and has its own state.
+    /// Takes a batch, whole or not at all, or joins it with the same one that already waits. Each item is judged alone
+    /// and has its own state.
     ///
     /// # Errors
-    /// If it is empty or too long, has the same item twice or one that already waits, or cannot be recorded.
+    /// If it is empty or too long, has the same item twice or one that already waits elsewhere, its key was used for
+    /// something else, or it cannot be recorded.
     pub async fn propose_batch(
         &self,
         agent: &Principal,
-        actions: Vec<Action>,
+        request: BatchRequest,
     ) -> Result<ProposedBatch, EngineError> {
+        let BatchRequest { actions, idempotency, patience } = request;
         if actions.is_empty() || actions.len() > MAX_ITEMS {
             return Err(EngineError::Invalid(format!("a batch has 1 to {MAX_ITEMS} items")));
         }
@@ -55,7 +80,7 @@ impl Engine {
                 )));
             }
         }
-        let mut visit = self.admission.visit(&agent.name, self.config.limits, None);
+        let mut visit = self.admission.visit(&agent.name, self.config.limits, patience);
         let mut tries = 0..100;
         while !tries.is_empty() {
             let now = self.clock.now();
@@ -72,7 +97,7 @@ impl Engine {
             let mut tab = Tab::default();
             let mut left = Control::clone(&control);
             for action in &actions {
-                let scene = OpeningScene { batch: Some(id), floor: None, control: &left, now };
+                let scene = OpeningScene { batch: Some(id), twin: None, floor: None, control: &left, now };
                 let transition = self.open_case(agent, action.clone(), &scene, &mut tab).await?;
                 let case = Arc::new(transition.case);
                 // The next item finds one use less.
@@ -94,6 +119,11 @@ impl Engine {
             let fact = Fact::BatchProposed { batch: id, digest, items };
             commit.events.push(Event::general(now, Actor::from(agent), fact));
             commit.batch = Some(record.clone());
+            // Of all that a key may lead to, an item leads on to its batch.
+            commit.idempotency = idempotency
+                .as_ref()
+                .zip(record.items.first())
+                .map(|((key, request), item)| idempotency_row(agent, key, *request, *item, now));
             let spends = !commit.control.is_empty();
             let conflict = match self.commit(commit).await {
                 Ok(committed) => {
@@ -102,7 +132,7 @@ impl Engine {
                     if spends {
                         self.notice_new_rules().await;
                     }
-                    return Ok(ProposedBatch { record, cases });
+                    return Ok(ProposedBatch { record, cases, joined: false });
                 }
                 Err(CommitError::Conflict(conflict)) => conflict,
                 Err(CommitError::Unavailable(error)) => return Err(error.into()),
@@ -121,11 +151,17 @@ impl Engine {
             match conflict {
                 Conflict::ControlMoved => self.reload_control().await?,
                 Conflict::Joinable(other) => {
-                    if self.still_waits(other).await?.is_some() {
-                        return Err(EngineError::Invalid(format!(
-                            "an item already waits as {other}: leave it out"
-                        )));
+                    if let Some(waiting) = self.still_waits(other).await? {
+                        return match self.same_batch(agent, &waiting, &cases).await? {
+                            Some(batch) => self.join_batch(agent, batch, idempotency.as_ref()).await,
+                            None => Err(EngineError::Invalid(format!(
+                                "an item already waits as {other}: leave it out"
+                            ))),
+                        };
                     }
+                }
+                Conflict::IdempotencyKeyUsed { request, action } => {
+                    return self.batch_of_key(agent, idempotency.as_ref(), request, action).await;
                 }
                 Conflict::CaseMoved(_)
                 | Conflict::TooLate(_)
@@ -133,7 +169,6 @@ impl Engine {
                 | Conflict::PeopleMoved
                 | Conflict::ReadOn
                 | Conflict::EventSeen
-                | Conflict::IdempotencyKeyUsed { .. }
                 | Conflict::TooManyPending
                 | Conflict::TooManyPendingForAgent => {
                     return Err(EngineError::Internal(format!("a new batch cannot meet {conflict:?} here")));
@@ -141,6 +176,58 @@ impl Engine {
             }
         }
         Err(EngineError::Internal("the house rules kept changing".into()))
+    }
+
+    /// The batch that an action waits in, if it is of exactly these items.
+    async fn same_batch(
+        &self,
+        agent: &Principal,
+        waiting: &Case,
+        asked: &[Arc<Case>],
+    ) -> Result<Option<ProposedBatch>, EngineError> {
+        let Some(id) = waiting.batch else { return Ok(None) };
+        let batch = self.batch(agent, id).await?;
+        let mut pairs = asked.iter().zip(&batch.cases);
+        // A batch on milder terms, or by other facts, is another one.
+        let is_same = asked.len() == batch.cases.len()
+            && pairs.all(|(asked, there)| asked.submission.may_join(&there.submission));
+        Ok(is_same.then_some(batch))
+    }
+
+    /// Joins a batch that waits already. The key leads to it from now on, also when it has been decided and run.
+    async fn join_batch(
+        &self,
+        agent: &Principal,
+        batch: ProposedBatch,
+        idempotency: Option<&(String, Digest)>,
+    ) -> Result<ProposedBatch, EngineError> {
+        let joined = ProposedBatch { joined: true, ..batch };
+        let Some(((key, request), item)) = idempotency.zip(joined.record.items.first()) else {
+            return Ok(joined);
+        };
+        let row = idempotency_row(agent, key, *request, *item, self.clock.now());
+        match self.commit(Commit { idempotency: Some(row), ..Commit::default() }).await {
+            Ok(_) => Ok(joined),
+            Err(CommitError::Conflict(Conflict::IdempotencyKeyUsed { request, action })) => {
+                self.batch_of_key(agent, idempotency, request, action).await
+            }
+            Err(error) => Err(EngineError::unguarded(error)),
+        }
+    }
+
+    /// What came of the request that a key was used for, if it is the same one.
+    async fn batch_of_key(
+        &self,
+        agent: &Principal,
+        idempotency: Option<&(String, Digest)>,
+        used_for: Digest,
+        action: ActionId,
+    ) -> Result<ProposedBatch, EngineError> {
+        if idempotency.is_none_or(|(_, asked)| *asked != used_for) {
+            return Err(EngineError::IdempotencyKeyReused);
+        }
+        let id = self.recall(action).await?.batch.ok_or(EngineError::IdempotencyKeyReused)?;
+        Ok(ProposedBatch { joined: true, ..self.batch(agent, id).await? })
     }
 
     /// A batch and its items as they stand. Agents see only their own.
@@ -156,6 +243,6 @@ impl Engine {
         for item in &record.items {
             cases.push(self.recall(*item).await?);
         }
-        Ok(ProposedBatch { record, cases })
+        Ok(ProposedBatch { record, cases, joined: false })
     }
 }

@@ -5,13 +5,17 @@
 
 use aws_lc_rs::signature::{Ed25519KeyPair, KeyPair as _};
 use banksman_core::{Case, Digest, Timestamp};
+use banksman_ledger::NoteKey;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde::Serialize;
 
 use crate::EngineError;
 
-/// Signs authorisations.
+/// What the key is called in checkpoints.
+const NOTE_KEY: &str = "banksman";
+
+/// Signs authorisations and checkpoints.
 pub struct Signer {
     key: Ed25519KeyPair,
     /// The header of every token, encoded.
@@ -100,6 +104,19 @@ impl Signer {
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature, &mut token);
         Ok(token)
+    }
+
+    /// What checkpoints of the audit log are signed with: the same key, under a name.
+    #[must_use]
+    pub fn note_key(&self) -> NoteKey {
+        let public = self.key.public_key().as_ref().try_into().unwrap_or_default();
+        NoteKey::new(NOTE_KEY, public)
+    }
+
+    /// A signature of a checkpoint's text. Nothing of that form is a token, whose text begins with its encoded header.
+    pub(crate) fn sign(&self, text: &[u8]) -> Result<Vec<u8>, EngineError> {
+        let signature = self.key.try_sign(text).map_err(|error| EngineError::Internal(error.to_string()))?;
+        Ok(signature.as_ref().to_vec())
     }
 
     /// The public key as a JSON Web Key Set (RFC 7517).

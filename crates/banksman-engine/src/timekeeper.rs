@@ -54,10 +54,12 @@ impl Engine {
         let keep_time = Arc::clone(self);
         let dispatch = Arc::clone(self);
         let hear = Arc::clone(self);
+        let keep_ledger = Arc::clone(self);
         let mut workers = vec![
             tokio::spawn(async move { keep_time.keep_time().await }),
             tokio::spawn(async move { dispatch.dispatch(sink).await }),
             tokio::spawn(async move { hear.hear().await }),
+            tokio::spawn(keep_ledger.keep_ledger()),
         ];
         if let Some(news) = self.store.follow(self.live.newest()) {
             let follow = Arc::clone(self);

@@ -73,8 +73,12 @@ async fn admit(parts: &mut Parts, app: &App, access: Access) -> Result<Arc<Princ
     if access.admits(principal.kind) {
         Ok(principal)
     } else {
-        let detail =
-            format!("this is for {}; the credential shown is that of an {}", access.as_str(), principal.kind);
+        let whose = match principal.kind {
+            PrincipalKind::Agent => "an agent",
+            PrincipalKind::Reviewer => "a reviewer",
+            PrincipalKind::Admin => "an admin",
+        };
+        let detail = format!("this is for {}; the credential shown is that of {whose}", access.as_str());
         Err(ProblemError::new(Code::WrongKind, detail))
     }
 }

@@ -1,7 +1,7 @@
 //! What every handler can reach.
 
 use std::collections::HashSet;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
 use banksman_engine::Engine;
@@ -133,6 +133,8 @@ impl App {
 #[derive(Debug, Clone)]
 pub struct Hosts {
     names: HashSet<String>,
+    /// Whether it listens on every address that the machine has.
+    everywhere: bool,
 }
 
 impl Hosts {
@@ -150,7 +152,7 @@ impl Hosts {
             IpAddr::V4(_) | IpAddr::V6(_) => {}
         }
         names.extend(more.iter().map(|name| name.to_ascii_lowercase()));
-        Self { names }
+        Self { names, everywhere: address.ip().is_unspecified() }
     }
 
     /// Whether a `Host` header, with or without a port, names this server.
@@ -160,13 +162,33 @@ impl Hosts {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) && !port.is_empty() => name,
             Some(_) | None => host,
         };
-        self.names.contains(name) || self.names.contains(&name.to_ascii_lowercase())
+        self.names.contains(name)
+            || self.names.contains(&name.to_ascii_lowercase())
+            || self.everywhere && is_address(name)
     }
+}
+
+/// An address is whose it is: only a name can be pointed elsewhere by whoever owns it.
+fn is_address(name: &str) -> bool {
+    let version_6 = name.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    version_6.map_or_else(|| name.parse::<Ipv4Addr>().is_ok(), |inner| inner.parse::<Ipv6Addr>().is_ok())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn whoever_listens_everywhere_is_found_by_any_address_but_by_no_other_name() {
+        let hosts = Hosts::of("0.0.0.0:7447".parse().unwrap(), &[]);
+        for yes in ["192.0.2.2:7447", "192.0.2.2", "[2001:db8::1]:7447", "localhost"] {
+            assert!(hosts.allow(yes), "{yes}");
+        }
+        for no in ["evil.example:7447", "192.0.2.2.nip.io", "[evil]", "3221225986", "2001:db8::1", ""] {
+            assert!(!hosts.allow(no), "{no}");
+        }
+        assert!(!Hosts::of("127.0.0.1:7447".parse().unwrap(), &[]).allow("192.0.2.2"));
+    }
 
     #[test]
     fn only_our_own_names() {

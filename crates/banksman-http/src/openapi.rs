@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use axum::http::Method;
 use banksman_core::wire::Problem;
 use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId, PersonId, TokenId};
+use utoipa::openapi::header::HeaderBuilder;
 use utoipa::openapi::path::{HttpMethod, OperationBuilder, ParameterBuilder, ParameterIn};
 use utoipa::openapi::request_body::RequestBodyBuilder;
 use utoipa::openapi::schema::{Object, ObjectBuilder, Schema, Type};
@@ -47,6 +48,17 @@ struct Answer {
     status: u16,
     description: &'static str,
     content: Option<(&'static str, Option<RefOr<Schema>>)>,
+    headers: Vec<(&'static str, &'static str)>,
+}
+
+impl Answer {
+    fn new(
+        status: u16,
+        description: &'static str,
+        content: Option<(&'static str, Option<RefOr<Schema>>)>,
+    ) -> Self {
+        Self { status, description, content, headers: Vec::new() }
+    }
 }
 
 /// A header or query parameter.
@@ -128,7 +140,7 @@ impl Operation {
 
     pub(crate) fn answers<T: ToSchema>(mut self, status: u16, description: &'static str) -> Self {
         let schema = self.reference::<T>();
-        self.answers.push(Answer { status, description, content: Some(("application/json", Some(schema))) });
+        self.answers.push(Answer::new(status, description, Some(("application/json", Some(schema)))));
         self
     }
 
@@ -144,12 +156,20 @@ impl Operation {
         description: &'static str,
         media: &'static str,
     ) -> Self {
-        self.answers.push(Answer { status, description, content: Some((media, None)) });
+        self.answers.push(Answer::new(status, description, Some((media, None))));
         self
     }
 
     pub(crate) fn answers_nothing(mut self, status: u16, description: &'static str) -> Self {
-        self.answers.push(Answer { status, description, content: None });
+        self.answers.push(Answer::new(status, description, None));
+        self
+    }
+
+    /// With a header in the answer that was described last.
+    pub(crate) fn with_header(mut self, name: &'static str, description: &'static str) -> Self {
+        if let Some(answer) = self.answers.last_mut() {
+            answer.headers.push((name, description));
+        }
         self
     }
 
@@ -306,13 +326,18 @@ fn id_schema(path: &str) -> ObjectBuilder {
 fn responses(access: Access, operation: &Operation) -> BTreeMap<u16, Response> {
     let mut words = BTreeMap::<u16, Vec<String>>::new();
     let mut contents = BTreeMap::<u16, Vec<(&str, Content)>>::new();
+    let mut headers = BTreeMap::<u16, BTreeMap<&str, &str>>::new();
     for answer in &operation.answers {
+        headers.entry(answer.status).or_default().extend(answer.headers.iter().copied());
         words.entry(answer.status).or_default().push(answer.description.to_owned());
         if let Some((media, schema)) = &answer.content {
             contents.entry(answer.status).or_default().push((media, Content::new(schema.clone())));
         }
     }
     for (status, codes) in failures(access, operation) {
+        if codes.iter().any(|code| code.retry_after().is_some()) {
+            headers.entry(status).or_default().insert("Retry-After", "in how many seconds to try again");
+        }
         let problem: RefOr<Schema> = Ref::from_schema_name(Problem::name()).into();
         words.entry(status).or_default().extend(codes.iter().map(|code| format!("`{}`", code.as_str())));
         contents.entry(status).or_default().push(("application/problem+json", Content::new(Some(problem))));
@@ -321,6 +346,10 @@ fn responses(access: Access, operation: &Operation) -> BTreeMap<u16, Response> {
         let mut response = ResponseBuilder::new().description(words.join(", "));
         for (media, content) in contents.remove(&status).unwrap_or_default() {
             response = response.content(media, content);
+        }
+        for (name, description) in headers.remove(&status).unwrap_or_default() {
+            let header = HeaderBuilder::new().schema(Some(Object::with_type(Type::String)));
+            response = response.header(name, header.description(Some(description)).build());
         }
         (status, response.build())
     };

@@ -55,6 +55,7 @@ codes! {
     NotSigned => "not_signed", UNAUTHORIZED, "The signature is missing, wrong or old";
     WrongKind => "wrong_credential", FORBIDDEN, "The credential is of the wrong kind";
     Blocked => "blocked", FORBIDDEN, "Policy blocks this action";
+    Denied => "denied", FORBIDDEN, "A reviewer said no";
     SelfApproval => "self_approval", FORBIDDEN, "Nobody approves their own";
     NotIndependent => "not_independent", FORBIDDEN, "These do not count as two people yet";
     MissingRole => "missing_role", FORBIDDEN, "A role is missing";
@@ -75,7 +76,7 @@ codes! {
     AlreadyClaimed => "already_claimed", CONFLICT, "Already claimed";
     AlreadyRecorded => "already_recorded", CONFLICT, "Another outcome is recorded";
     NotClaimed => "not_claimed", CONFLICT, "The action was not claimed";
-    PreconditionFailed => "precondition_failed", CONFLICT, "A precondition no longer holds";
+    PreconditionFailed => "precondition_failed", CONFLICT, "A precondition does not hold";
     Lapsed => "lapsed", CONFLICT, "The authorisation has lapsed";
     Frozen => "frozen", CONFLICT, "Frozen";
     IllegalModeChange => "illegal_mode_change", CONFLICT, "The mode cannot change like that";
@@ -86,6 +87,17 @@ codes! {
     TooManyPending => "too_many_pending", TOO_MANY_REQUESTS, "Too many actions are pending";
     Unavailable => "unavailable", SERVICE_UNAVAILABLE, "The store cannot be used now";
     Internal => "internal", INTERNAL_SERVER_ERROR, "Something is broken";
+}
+
+impl Code {
+    /// In how many seconds to try again, where that may help.
+    pub(crate) fn retry_after(self) -> Option<&'static str> {
+        match self {
+            Self::TooManyPending | Self::TooManyAttempts => Some("30"),
+            Self::Unavailable => Some("2"),
+            _ => None,
+        }
+    }
 }
 
 /// An error on its way out.
@@ -108,6 +120,7 @@ impl ProblemError {
             current_version: None,
             current_digest: None,
             decided_by: None,
+            message: None,
         };
         Self { code, problem: Box::new(problem) }
     }
@@ -117,6 +130,13 @@ impl ProblemError {
         self.problem.action_status = Some(about.status);
         self.problem.current_version = Some(about.version);
         self.problem.current_digest = Some(about.digest);
+        self
+    }
+
+    /// With who decided, and their words for the agent.
+    pub(crate) fn decided(mut self, by: &str, message: Option<&str>) -> Self {
+        self.problem.decided_by = Some(by.to_owned());
+        self.problem.message = message.map(str::to_owned);
         self
     }
 
@@ -145,7 +165,7 @@ fn code_of(refusal: &Refusal) -> Code {
         Refusal::Frozen { .. } => Code::Frozen,
         Refusal::NotAuthorised { .. } => Code::NotAuthorised,
         Refusal::AlreadyClaimed { .. } => Code::AlreadyClaimed,
-        Refusal::PreconditionFailed { .. } => Code::PreconditionFailed,
+        Refusal::PreconditionFailed { .. } | Refusal::OtherPreconditions => Code::PreconditionFailed,
         Refusal::Lapsed { .. } => Code::Lapsed,
         Refusal::NotClaimed { .. } => Code::NotClaimed,
         Refusal::AlreadyRecorded { .. } => Code::AlreadyRecorded,
@@ -169,6 +189,7 @@ impl From<EngineError> for ProblemError {
             }
             EngineError::InvalidArgs(_) => Self::new(Code::InvalidArgs, detail),
             EngineError::Invalid(_) => Self::new(Code::InvalidRequest, detail),
+            EngineError::NotGrantable(_) => Self::new(Code::RememberNotAllowed, detail),
             EngineError::IdempotencyKeyReused => Self::new(Code::IdempotencyKeyReused, detail),
             EngineError::TooManyPending { .. } => Self::new(Code::TooManyPending, detail),
             EngineError::BatchChanged { current } => {
@@ -226,13 +247,10 @@ impl IntoResponse for ProblemError {
             Code::BodyTooSlow => {
                 headers.insert(CONNECTION, HeaderValue::from_static("close"));
             }
-            Code::TooManyPending | Code::TooManyAttempts => {
-                headers.insert(RETRY_AFTER, HeaderValue::from_static("30"));
-            }
-            Code::Unavailable => {
-                headers.insert(RETRY_AFTER, HeaderValue::from_static("2"));
-            }
             _ => {}
+        }
+        if let Some(seconds) = self.code.retry_after() {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static(seconds));
         }
         response
     }

@@ -1,5 +1,6 @@
 //! Query parameters, turned into the engine's queries.
 
+use banksman_core::audit::Fact;
 use banksman_core::{ActionId, Status};
 use banksman_store::{CaseQuery, EventQuery, Order, SortBy};
 use serde::Deserialize;
@@ -66,12 +67,22 @@ pub(crate) fn limited(limit: Option<String>) -> Result<usize, ProblemError> {
     }
 }
 
-fn ordered(order: Option<String>, usual: Order) -> Result<Order, ProblemError> {
+fn ordered(order: Option<String>, usual: Order, known: &str) -> Result<Order, ProblemError> {
     match order.as_deref() {
         None | Some("") => Ok(usual),
         Some("asc") => Ok(Order::Ascending),
         Some("desc") => Ok(Order::Descending),
-        Some(_) => Err(invalid("order", "expected asc or desc")),
+        Some(_) => Err(invalid("order", format!("expected {known}"))),
+    }
+}
+
+/// The type of an event. One that there is none of would look like a log in which nothing happened.
+fn known_type(kind: Option<String>) -> Result<Option<String>, ProblemError> {
+    match kind.filter(|text| !text.is_empty()) {
+        Some(kind) if !Fact::TYPES.contains(&kind.as_str()) => {
+            Err(invalid("type", format!("expected one of {}", Fact::TYPES.join(", "))))
+        }
+        known => Ok(known),
     }
 }
 
@@ -101,7 +112,11 @@ impl ActionsParams {
             tool: self.tool.filter(|text| !text.is_empty()),
             agent: self.agent.filter(|text| !text.is_empty()),
             after: parsed::<ActionId>("cursor", self.cursor)?,
-            order: ordered(self.order.filter(|_| sort == SortBy::Age), usual)?,
+            order: ordered(
+                self.order.filter(|_| sort == SortBy::Age),
+                usual,
+                "asc or desc, or of what is pending urgency, deadline or risk",
+            )?,
             sort,
             ..CaseQuery::newest(limited(self.limit)?)
         })
@@ -129,9 +144,9 @@ impl AuditParams {
         let text = |text: Option<String>| text.filter(|text| !text.is_empty());
         Ok(EventQuery {
             after: parsed("cursor", self.cursor)?,
-            order: ordered(self.order, Order::Descending)?,
+            order: ordered(self.order, Order::Descending, "asc or desc")?,
             limit: limited(self.limit)?,
-            kind: text(self.r#type),
+            kind: known_type(self.r#type)?,
             action: parsed("action", self.action)?,
             agent: text(self.agent),
             tool: text(self.tool),

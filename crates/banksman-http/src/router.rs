@@ -12,9 +12,10 @@ mod people;
 use axum::Router;
 use axum::handler::Handler;
 use axum::http::Method;
-use axum::middleware::map_response;
+use axum::middleware::{from_fn, map_response};
 use axum::routing::{MethodFilter, MethodRouter, on};
 
+use crate::console::problems;
 use crate::openapi::Operation;
 use crate::problem::{Code, ProblemError};
 use crate::{Access, App};
@@ -126,12 +127,16 @@ pub(crate) fn router(app: App) -> Router {
     }
     let over_tls = app.address.is_secure();
     let router = router
-        .fallback(|| async {
-            ProblemError::new(Code::NotFound, "there is no such route; /openapi.json lists them")
-        })
-        .method_not_allowed_fallback(|| async {
-            ProblemError::new(Code::MethodNotAllowed, "this path has other methods; /openapi.json lists them")
-        })
+        .fallback(no_route.layer(from_fn(problems::for_people)))
+        .method_not_allowed_fallback(no_method.layer(from_fn(problems::for_people)))
         .with_state(app);
     if over_tls { router.layer(map_response(console::only_over_tls)) } else { router }
+}
+
+async fn no_route() -> ProblemError {
+    ProblemError::new(Code::NotFound, "there is no such route; /openapi.json lists them")
+}
+
+async fn no_method() -> ProblemError {
+    ProblemError::new(Code::MethodNotAllowed, "this path has other methods; /openapi.json lists them")
 }

@@ -137,7 +137,11 @@ impl Card {
         let tool = name(&view.tool);
         let tool_whole = tool == shown(&view.tool, usize::MAX);
         let (arguments, left_out) = arguments::of(&view.args);
+        let action = &case.submission.action;
+        let tells = action.rationale.as_ref().or(action.description.as_ref());
         let why = view.context.rationale.as_deref().or(view.context.description.as_deref());
+        // Left out whole: on a card there is no room for a sentence with holes.
+        let why = if tells.is_some_and(|text| hidden.is_told_by(text)) { why.map(|_| REDACTED) } else { why };
         let mut findings: Vec<_> = view.assessment.findings.iter().collect();
         findings.sort_by_key(|finding| std::cmp::Reverse(finding.level));
         let findings = findings.iter().take(SENTENCES).map(|finding| sentence(&finding.reason)).collect();

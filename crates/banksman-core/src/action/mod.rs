@@ -178,9 +178,11 @@ pub struct Action {
     pub annotations: Option<Annotations>,
     /// How long the agent is willing to wait; policy may allow less, never more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub timeout_seconds: Option<u64>,
     /// Whether Banksman itself runs it, by passing it on to `server`. No request can say so: only the gateway does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
     pub forwarded: bool,
 }
 

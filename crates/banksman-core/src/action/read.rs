@@ -116,6 +116,8 @@ fn unknown(key: &str) -> ActionError {
         "tier" | "risk" | "reviewer" | "approved_by" | "status" => {
             error(key, "cannot be set by an agent: policy and people decide it".into())
         }
+        // Policy believes what is said of `server` and its hints where this is set.
+        "forwarded" => error(key, "cannot be said by an agent: only the gateway passes calls on".into()),
         _ => error(key, "unknown member".into()),
     }
 }
@@ -310,6 +312,15 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_that_names_a_server_is_not_the_gateway() {
+        let plain = r#"{"tool":"x","args":{}}"#;
+        let claimed = r#"{"tool":"x","args":{},"server":"gitlab","annotations":{"readOnlyHint":true}}"#;
+        let (plain, claimed) = (read(plain).unwrap(), read(claimed).unwrap());
+        assert!(!claimed.forwarded);
+        assert_eq!(claimed.digest(), plain.digest());
+    }
+
+    #[test]
     fn errors_say_where() {
         for (text, expected) in [
             ("[]", "body: expected an object, got an array"),
@@ -327,6 +338,14 @@ mod tests {
             (
                 r#"{"tool":"x","args":{},"agent":"me"}"#,
                 "/agent: is not read from the body: who asks comes from the credential",
+            ),
+            (
+                r#"{"tool":"x","args":{},"server":"gitlab","forwarded":true}"#,
+                "/forwarded: cannot be said by an agent: only the gateway passes calls on",
+            ),
+            (
+                r#"{"tool":"x","args":{},"forwarded":null}"#,
+                "/forwarded: cannot be said by an agent: only the gateway passes calls on",
             ),
             (r#"{"tool":"x","args":{},"zzz":null}"#, "/zzz: unknown member"),
             (

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::{CanonicalJson, Json, Object};
 use crate::wildcard::fits_wildcard;
-use crate::{Action, Digest, GrantId, Moment, Principal, Quorum, Submission, Tier, Timestamp, Verdict};
+use crate::{Action, Digest, GrantId, Moment, Principal, Quorum, Risk, Submission, Tier, Timestamp, Verdict};
 
 pub use limits::{RememberLimits, RememberScope};
 
@@ -49,8 +49,8 @@ pub enum GrantReach {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArgPatterns {
-    /// Texts that these arguments have to fit as a whole: `*` stands for any characters, `?` for one. `*` alone fits a
-    /// value of any kind.
+    /// Texts that these arguments have to fit as a whole: `*` stands for any characters, `?` for one, but for nothing that
+    /// leads out of what stands before it. `*` alone fits a value of any kind.
     pub like: BTreeMap<String, String>,
     /// The digest of an object of all other arguments. One that nobody spoke about could do anything.
     pub rest: Digest,
@@ -78,12 +78,24 @@ impl ArgPatterns {
     fn fit(&self, action: &Action) -> bool {
         let Some(args) = arguments(action) else { return false };
         let fits = |(name, pattern): (&String, &String)| match args.get(name) {
-            Some(Json::String(text)) => fits_wildcard(pattern, text),
+            Some(Json::String(text)) => {
+                fits_wildcard(pattern, text) && (pattern == "*" || pattern == text || !leads_elsewhere(text))
+            }
             Some(_) => pattern == "*",
             None => false,
         };
         self.like.iter().all(fits) && rest_of(&args, &self.like) == self.rest
     }
+}
+
+/// Whether a text does not stay where it begins: a path that climbs (`tests/../../etc`), or an address whose host comes
+/// after what looks like it (`https://docs.example.com@elsewhere`).
+fn leads_elsewhere(text: &str) -> bool {
+    let climbs = text.split(['/', '\\']).any(|segment| segment == "..");
+    let host_comes_later = text.split("://").skip(1).any(|rest| {
+        rest.split(['/', '\\', '?', '#']).next().is_some_and(|authority| authority.contains('@'))
+    });
+    climbs || host_comes_later
 }
 
 fn arguments(action: &Action) -> Option<Object> {
@@ -171,9 +183,15 @@ pub struct Grant {
     /// How often it can still be used; without end until then if not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uses_left: Option<u32>,
+    /// The highest risk that may be found in a call whose arguments nobody has seen; [`Grant::USUAL_RISK`] if not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub risk: Option<Risk>,
 }
 
 impl Grant {
+    /// What may be found in a call that nobody has seen, unless more was reviewed.
+    pub const USUAL_RISK: Risk = Risk::Medium;
+
     /// Which calls it covers.
     #[must_use]
     pub fn matches(&self) -> GrantMatch {
@@ -205,19 +223,40 @@ impl Grant {
             && may_approve(&self.by)
             && brought_by.is_none_or(may_approve)
             && self.is_about(&agent.name, submission)
+            && self.is_in_session(submission.action.session.as_deref())
+            && self.bears(submission)
     }
 
-    /// Whether it is about such a call of the agent, whatever policy demands of it.
+    /// Whether it could let anything through where policy demands this.
+    #[must_use]
+    pub fn is_of_use(&self, verdict: &Verdict, now: Timestamp) -> bool {
+        can_be_remembered(verdict) && self.is_within(&verdict.remember_limits, now)
+    }
+
+    /// Whether no more was found in the call than in the one that was reviewed. A pattern that fits `npm test` also fits
+    /// `npm test; curl … | sh`, and whoever wrote it did not mean that.
+    fn bears(&self, submission: &Submission) -> bool {
+        let bound = self.risk.unwrap_or(Self::USUAL_RISK);
+        match self.matches() {
+            GrantMatch::Exact => true,
+            GrantMatch::Args | GrantMatch::Tool => submission.assessment.worst() <= bound,
+        }
+    }
+
+    fn is_in_session(&self, session: Option<&str>) -> bool {
+        match &self.reach {
+            GrantReach::Session { session: only } => session == Some(only),
+            GrantReach::Agent => true,
+        }
+    }
+
+    /// Whether it is about such a call of the agent, in whichever session and whatever policy demands of it.
     #[must_use]
     pub fn is_about(&self, agent: &str, submission: &Submission) -> bool {
         self.agent == agent
             && self.tool == submission.action.tool
             && self.digest.is_none_or(|digest| digest == submission.digest)
             && self.args.as_ref().is_none_or(|patterns| patterns.fit(&submission.action))
-            && match &self.reach {
-                GrantReach::Session { session } => submission.action.session.as_deref() == Some(session),
-                GrantReach::Agent => true,
-            }
     }
 
     fn is_within(&self, limits: &RememberLimits, now: Timestamp) -> bool {

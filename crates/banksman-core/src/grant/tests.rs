@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::{Assessment, Kind, PrincipalKind, Risk, TokenId};
+use crate::{Assessment, Finding, Kind, PrincipalKind, Risk, TokenId, Triage};
 
 fn at(second: i64) -> Timestamp {
     Timestamp::from_micros(second * 1_000_000)
@@ -56,6 +56,7 @@ fn grant(change: impl FnOnce(&mut Grant)) -> Grant {
         at: at(0),
         expires_at: at(100),
         uses_left: None,
+        risk: None,
     };
     change(&mut grant);
     grant
@@ -173,6 +174,58 @@ fn a_pattern_leaves_nothing_open_that_it_does_not_name() {
     }
     let typo = [("too".to_owned(), "*".to_owned())].into();
     assert_eq!(ArgPatterns::around(&reviewed.action, &typo), Err("too".into()));
+}
+
+#[test]
+fn a_pattern_stays_where_it_begins() {
+    for (pattern, text, expected) in [
+        ("tests/*", "tests/a/b", true),
+        ("tests/*", "tests/../secret", false),
+        ("tests/*", r"tests/..\\..\\secret", false),
+        ("tests/*", "tests/a..b", true),
+        ("tests/*", "tests/..", false),
+        ("https://docs.example.com*", "https://docs.example.com/a@b", true),
+        ("https://docs.example.com*", "https://docs.example.com@elsewhere/", false),
+        ("https://docs.example.com*", "https://docs.example.com:x@elsewhere", false),
+        ("*@example.com", "ann@example.com", true),
+        ("tests/../a", "tests/../a", true),
+        ("*", "../a", true),
+    ] {
+        let like = [("to".to_owned(), pattern.to_owned())].into();
+        let grant = grant(|grant| grant.args = Some(ArgPatterns::only(like)));
+        assert_eq!(covers(&grant, &call(&format!(r#"{{"to":"{text}"}}"#)), 1), expected, "{pattern} {text}");
+    }
+}
+
+#[test]
+fn covers_nothing_worse_than_was_reviewed_unless_it_is_that_very_call() {
+    let found = |level| submission(|submission| submission.assessment = Arc::new(assessed(level, None)));
+    let (medium, high, critical) = (found(Risk::Medium), found(Risk::High), found(Risk::Critical));
+    let tool = grant(|_| ());
+    assert!(covers(&tool, &medium, 1) && !covers(&tool, &high, 1) && !covers(&tool, &critical, 1));
+    let reviewed = grant(|grant| grant.risk = Some(Risk::High));
+    assert!(covers(&reviewed, &high, 1) && !covers(&reviewed, &critical, 1));
+    let low = grant(|grant| grant.risk = Some(Risk::Low));
+    assert!(!covers(&low, &medium, 1));
+    let pattern = grant(|grant| grant.args = Some(ArgPatterns::only(BTreeMap::new())));
+    assert!(covers(&pattern, &medium, 1) && !covers(&pattern, &high, 1));
+    let exact = grant(|grant| grant.digest = Some(critical.digest));
+    assert!(covers(&exact, &critical, 1));
+    let raised = assessed(Risk::None, Some(Risk::High));
+    let raised = submission(|submission| submission.assessment = Arc::new(raised));
+    assert!(!covers(&tool, &raised, 1), "as the evaluator outside sees it");
+}
+
+fn assessed(level: Risk, outside: Option<Risk>) -> Assessment {
+    let triage = outside.map(|risk| Triage { risk: Some(risk), ..Triage::default() });
+    Assessment { triage, ..Assessment::of(vec![Finding::new("rule", level, "why")]) }
+}
+
+#[test]
+fn is_about_the_same_call_in_every_session() {
+    let for_a_session = grant(|grant| grant.reach = GrantReach::Session { session: "tuesday".into() });
+    let call = call("{}");
+    assert!(for_a_session.is_about("riley", &call) && !covers(&for_a_session, &call, 1));
 }
 
 #[test]

@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use super::{ClaimRequest, Moment, Outcome, Transition, moved};
 use crate::audit::Fact;
-use crate::json::{CanonicalJson, Json};
+use crate::json::{CanonicalJson, Json, Object};
+use crate::redact::Hidden;
 use crate::{Actor, Case, Claim, Refusal, State, Status, Timestamp};
 
 /// Takes the one claim.
@@ -45,19 +46,26 @@ pub(super) fn claim(case: &Case, request: &ClaimRequest, moment: &Moment<'_>) ->
     Ok(moved(case.clone(), state, now, executor(case), fact, Vec::new()))
 }
 
-/// The names of the facts that the reviewers relied on and that the executor does not see as they were. One
-/// that the executor says nothing about counts as changed; one that it sees beyond those is of no interest.
+/// The names of the facts that the reviewers relied on and that the executor does not see as they were, and of those that
+/// the executor relies on and nobody declared: it would take them for checked. One that it says nothing about counts as
+/// changed.
 fn changed_preconditions(relied_on: Option<&CanonicalJson>, seen: Option<&CanonicalJson>) -> Vec<String> {
-    let Some(relied_on) = relied_on else { return Vec::new() };
-    let seen = seen.and_then(|seen| seen.to_json().ok()).unwrap_or(Json::Null);
-    match relied_on.to_json() {
-        Ok(Json::Object(facts)) => facts
-            .iter()
-            .filter(|(name, value)| seen.get(name) != Some(value))
-            .map(|(name, _)| name.to_owned())
-            .collect(),
+    let (relied_on, seen) = match (facts(relied_on), facts(seen)) {
+        (Some(relied_on), Some(seen)) => (relied_on, seen),
         // Not an object, or not readable: nothing can be rechecked, so nothing may run.
-        Ok(_) | Err(_) => vec!["preconditions".into()],
+        (None, _) | (_, None) => return vec!["preconditions".into()],
+    };
+    let changed = relied_on.iter().filter(|(name, value)| seen.get(name) != Some(value));
+    let undeclared = seen.iter().filter(|(name, _)| relied_on.get(name).is_none());
+    changed.chain(undeclared).map(|(name, _)| name.to_owned()).collect()
+}
+
+/// Facts by their names; none, if nothing is said.
+fn facts(said: Option<&CanonicalJson>) -> Option<Object> {
+    match said.map(CanonicalJson::to_json) {
+        None => Some(Object::default()),
+        Some(Ok(Json::Object(facts))) => Some(facts),
+        Some(Ok(_) | Err(_)) => None,
     }
 }
 
@@ -98,7 +106,10 @@ fn finished(
     let (state, error) = match outcome {
         Outcome::Succeeded { result } => (State::Succeeded { authority, claim, at, result }, None),
         Outcome::Failed { error, result } => {
-            (State::Failed { authority, claim, at, error: error.clone(), result }, error)
+            // The log is for people: what policy hides from them is not said there in other words.
+            let hidden = Hidden::of_case(case, result.as_ref());
+            let told = error.as_deref().map(|error| hidden.veiled(error));
+            (State::Failed { authority, claim, at, error, result }, told)
         }
     };
     moved(case.clone(), state, at, executor(case), Fact::Finished { late, error }, Vec::new())

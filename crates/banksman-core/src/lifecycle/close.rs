@@ -2,6 +2,7 @@
 
 use super::{Effect, Moment, Notice, Transition, hold, moved};
 use crate::audit::Fact;
+use crate::redact::Hidden;
 use crate::{Actor, Case, Refusal, State};
 
 /// Withdraws what nobody has decided yet.
@@ -15,8 +16,9 @@ pub(super) fn cancel(
     match &case.state {
         State::Pending { deadline, .. } if *deadline <= now => Err(Refusal::Expired { at: *deadline }),
         State::Pending { .. } => {
-            let state = State::Cancelled { at: now, by: who(&by), reason: reason.clone() };
-            Ok(moved(case.clone(), state, now, by, Fact::Cancelled { reason }, Vec::new()))
+            let told = discreet(case, reason.as_deref());
+            let state = State::Cancelled { at: now, by: who(&by), reason };
+            Ok(moved(case.clone(), state, now, by, Fact::Cancelled { reason: told }, Vec::new()))
         }
         // An authorisation that nobody used yet is taken back rather than withdrawn.
         State::Authorised { .. } => revoke(case, by, reason, moment),
@@ -43,8 +45,9 @@ pub(super) fn revoke(
     match &case.state {
         State::Authorised { lapses_at, .. } if *lapses_at <= now => Err(Refusal::Lapsed { at: *lapses_at }),
         State::Authorised { .. } => {
-            let state = State::Revoked { at: now, by: who(&by), reason: reason.clone() };
-            Ok(moved(case.clone(), state, now, by, Fact::Revoked { reason }, Vec::new()))
+            let told = discreet(case, reason.as_deref());
+            let state = State::Revoked { at: now, by: who(&by), reason };
+            Ok(moved(case.clone(), state, now, by, Fact::Revoked { reason: told }, Vec::new()))
         }
         State::Lapsed { at } => Err(Refusal::Lapsed { at: *at }),
         State::Executing { claim, .. }
@@ -58,6 +61,11 @@ pub(super) fn revoke(
         | State::Cancelled { .. }
         | State::Revoked { .. } => Err(Refusal::NotAuthorised { status: case.status() }),
     }
+}
+
+/// A reason for the log, which is for people: an agent may say in it what policy hides from them.
+fn discreet(case: &Case, reason: Option<&str>) -> Option<String> {
+    reason.map(|reason| Hidden::of_case(case, None).veiled(reason))
 }
 
 fn who(actor: &Actor) -> String {

@@ -106,6 +106,7 @@ pub(super) fn edit(case: &Case, edit: Edit, moment: &Moment<'_>) -> Result<Trans
         assessment: next.submission.assessment.clone(),
         verdict,
         reason: ballot.reason.clone(),
+        message: ballot.message.clone(),
         acting: review.acting.clone(),
         solo_operator: review.solo_operator,
         step_up,

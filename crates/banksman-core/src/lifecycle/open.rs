@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{Effect, Moment, Notice, Transition, hold};
-use crate::audit::{Event, Fact};
+use crate::audit::{Event, Fact, FreezeRef};
 use crate::{ActionId, Actor, Authority, BatchId, Case, GrantId, Principal, State, Submission, Tier};
 
 /// A proposal, assessed and judged, with the id that it will have.
@@ -58,7 +58,13 @@ pub fn open(opening: Opening, moment: &Moment<'_>) -> Transition {
             }
         }
     };
-    let fact = Fact::Proposed { assessment: submission.assessment.clone(), verdict: verdict.clone(), grant };
+    let fact = Fact::Proposed {
+        assessment: submission.assessment.clone(),
+        verdict: verdict.clone(),
+        grant,
+        // What policy blocks is blocked by policy, frozen or not.
+        freeze: moment.freeze.filter(|_| verdict.tier != Tier::Block).map(FreezeRef::from),
+    };
     let actor = Actor::from(&agent);
     let case = Case {
         id,

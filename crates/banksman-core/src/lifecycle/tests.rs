@@ -198,15 +198,18 @@ fn preconditions_are_rechecked_at_the_claim() {
     let relied_on = r#"{"order.version":4,"stock":{"red":3}}"#;
     for (relied_on, seen, expected) in [
         (None, None, "executing v1 until 11"),
-        (None, Some(r#"{"anything":1}"#), "executing v1 until 11"),
+        (None, Some("{}"), "executing v1 until 11"),
+        // What nobody declared nobody checks, and the executor would think otherwise.
+        (None, Some(r#"{"anything":1}"#), "precondition_failed"),
         (Some(relied_on), Some(r#"{"stock":{"red":3.0},"order.version":4e0}"#), "executing v1 until 11"),
-        (Some(relied_on), Some(r#"{"order.version":4,"stock":{"red":3},"more":1}"#), "executing v1 until 11"),
+        (Some(relied_on), Some(r#"{"order.version":4,"stock":{"red":3},"more":1}"#), "precondition_failed"),
         (Some(relied_on), Some(r#"{"order.version":5,"stock":{"red":3}}"#), "precondition_failed"),
         (Some(relied_on), Some(r#"{"order.version":4,"stock":{"red":3,"blue":1}}"#), "precondition_failed"),
         (Some(relied_on), Some(r#"{"order.version":4}"#), "precondition_failed"),
         (Some(relied_on), Some("[]"), "precondition_failed"),
         (Some(relied_on), None, "precondition_failed"),
         (Some("{}"), None, "executing v1 until 11"),
+        (Some("{}"), Some(r#"{"stock":1}"#), "precondition_failed"),
         // Never read from a request like this; if it is there all the same, nothing can be rechecked.
         (Some("[4]"), Some("[4]"), "precondition_failed"),
     ] {

@@ -1,7 +1,10 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::{Finding, Kind, Resume, Risk, Span, Triage};
+use crate::{
+    ActionId, Actor, ClaimRequest, Command, Finding, Kind, Moment, Opening, Outcome, PrincipalKind, Resume,
+    Risk, Span, Tier, Timestamp, TokenId, Triage, Verdict, open, step,
+};
 
 fn json(text: &str) -> CanonicalJson {
     CanonicalJson::parse(text.as_bytes()).unwrap()
@@ -185,4 +188,114 @@ fn an_action_is_redacted_in_all_that_it_carries() {
     assert_eq!(action.redacted(&[]), action);
     let shown = serde_json::to_string(&action.redacted(&paths(&["card"]))).unwrap();
     assert!(!shown.contains("4111") && shown.matches("[redacted]").count() == 4, "{shown}");
+}
+
+/// Authorised: an action whose agent says in its own words what is hidden in its arguments.
+fn talkative() -> Case {
+    let args = r#"{"card":"4111-1111","more":{"password":"hunter2"},"pin":99887766,"short":"abc"}"#;
+    let action = Action {
+        description: Some("charge 4111-1111, known as abc".into()),
+        rationale: Some("4111-1111 is theirs, by pin 99887766".into()),
+        task: Some("4111-1111".into()),
+        affected_systems: vec!["bank of 4111-1111".into()],
+        rollback_plan: Some("credit 4111-1111 by hunter2".into()),
+        evidence: Some(json(r#"{"4111-1111":[99887766,"paid by 4111-1111"],"pin":"0000-1111"}"#)),
+        ..Action::bare("charge", Kind::Tool, json(args))
+    };
+    let mut verdict = Verdict::new(Tier::Auto, Risk::High, "cards");
+    verdict.redact = paths(&["card", "pin", "short", "**.password"]);
+    let agent = Principal {
+        token: TokenId::from_parts(0, 1),
+        kind: PrincipalKind::Agent,
+        name: "riley".into(),
+        owner: None,
+        roles: Vec::new(),
+    };
+    let submission = Arc::new(Submission::new(action, Assessment::of(Vec::new()), verdict));
+    let opening = Opening { id: ActionId::from_parts(1, 1), agent, batch: None, submission, grant: None };
+    open(opening, &moment()).case
+}
+
+fn moment() -> Moment<'static> {
+    Moment::at(Timestamp::from_micros(1_000_000))
+}
+
+const SECRETS: &[&str] = &["4111-1111", "hunter2", "99887766", "0000-1111", "s3cret"];
+
+#[track_caller]
+fn tells_nothing(shown: &str) {
+    assert!(!SECRETS.iter().any(|secret| shown.contains(secret)), "{shown}");
+}
+
+#[test]
+fn what_is_hidden_is_not_told_by_the_agents_own_words() {
+    let view = ActionView::for_people(&talkative());
+    tells_nothing(&serde_json::to_string(&view).unwrap());
+    // By chance, a short one is in many words.
+    assert_eq!(view.context.description.as_deref(), Some("charge [redacted], known as abc"));
+    assert_eq!(view.context.rollback_plan.as_deref(), Some("credit [redacted] by [redacted]"));
+    let evidence = r#"{"[redacted]":["[redacted]","paid by [redacted]"],"pin":"[redacted]"}"#;
+    assert_eq!(view.context.evidence.unwrap().as_str(), evidence);
+}
+
+#[test]
+fn what_came_of_it_is_redacted_for_people_and_for_the_log() {
+    let authorised = talkative();
+    let digest = authorised.submission.digest;
+    let claim = Command::Claim(ClaimRequest { digest, preconditions: None });
+    let running = step(&authorised, claim, &moment()).unwrap().case;
+    let result = json(r#"{"card":"4111-1111","log":"4111-1111 by s3cret","user":[{"password":"s3cret"}]}"#);
+    let error = Some("4111-1111 was refused: s3cret is wrong".to_owned());
+    let outcome = Outcome::Failed { error: error.clone(), result: Some(result.clone()) };
+    let failed = step(&running, Command::Report(outcome), &moment()).unwrap();
+    let logged = String::from_utf8(failed.event.to_bytes().unwrap()).unwrap();
+    assert!(logged.contains("[redacted] was refused: [redacted] is wrong"), "{logged}");
+    tells_nothing(&logged);
+    let seen = ActionView::for_people(&failed.case).outcome.unwrap();
+    let expected =
+        r#"{"card":"[redacted]","log":"[redacted] by [redacted]","user":[{"password":"[redacted]"}]}"#;
+    assert_eq!(seen.result.as_ref().map(CanonicalJson::as_str), Some(expected));
+    assert_eq!(seen.error.as_deref(), Some("[redacted] was refused: [redacted] is wrong"));
+    let whole = ActionView::from(&failed.case).outcome.unwrap();
+    assert_eq!((whole.error, whole.result), (error, Some(result)), "the agent knows what it said");
+}
+
+#[test]
+fn why_an_agent_withdraws_is_told_without_what_is_hidden() {
+    let reason = Some("4111-1111 is not theirs".to_owned());
+    let cancel = Command::Cancel { by: Actor::Agent { name: "riley".into() }, reason };
+    let revoked = step(&talkative(), cancel, &moment()).unwrap();
+    tells_nothing(&String::from_utf8(revoked.event.to_bytes().unwrap()).unwrap());
+    let seen = ActionView::for_people(&revoked.case).resolution.unwrap();
+    assert_eq!(seen.reason.as_deref(), Some("[redacted] is not theirs"));
+}
+
+#[test]
+fn where_too_much_is_hidden_to_look_for_nothing_is_said() {
+    let many: Vec<String> = (0..65).map(|n| format!(r#""a{n}":"secret-{n}""#)).collect();
+    let hidden = Hidden::of(&json(&format!("{{{}}}", many.join(","))), &paths(&["**"]));
+    assert_eq!(hidden.veiled("anything"), REDACTED);
+}
+
+#[test]
+fn what_was_proposed_is_hidden_by_the_rules_of_either_version() {
+    let case = talkative();
+    let mut proposed = Submission::clone(&case.submission);
+    proposed.action.args = json(r#"{"amount":1,"card":"4111-1111","iban":"4111-1111"}"#);
+    let mut verdict = Verdict::clone(&proposed.verdict);
+    verdict.redact = paths(&["iban"]);
+    proposed.verdict = Arc::new(verdict);
+    let seen = |kind| {
+        let viewer = Principal {
+            kind,
+            token: TokenId::from_parts(0, 2),
+            name: "ann".into(),
+            owner: None,
+            roles: Vec::new(),
+        };
+        let view = ActionView::seen_by(&viewer, &case).with_proposed(&viewer, &proposed);
+        view.proposed_args.unwrap().as_str().to_owned()
+    };
+    assert_eq!(seen(PrincipalKind::Agent), proposed.action.args.as_str());
+    assert_eq!(seen(PrincipalKind::Reviewer), r#"{"amount":1,"card":"[redacted]","iban":"[redacted]"}"#);
 }

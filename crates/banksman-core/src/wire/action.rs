@@ -33,6 +33,10 @@ pub struct ActionView {
     /// The exact arguments, canonical.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub args: CanonicalJson,
+    /// If reviewers changed the arguments: those that the agent proposed. Not in lists of actions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub proposed_args: Option<CanonicalJson>,
     /// When it was proposed.
     #[cfg_attr(feature = "openapi", schema(value_type = String, format = DateTime))]
     pub created_at: Timestamp,
@@ -296,6 +300,7 @@ impl From<&Case> for ActionView {
             tool: action.tool.clone(),
             kind: action.kind,
             args: action.args.clone(),
+            proposed_args: None,
             created_at: case.created_at,
             expires_at: case.state.ends_at(),
             observed: case.was_observed(),

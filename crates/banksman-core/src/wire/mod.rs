@@ -6,6 +6,7 @@
 mod action;
 mod batch;
 mod house;
+mod ledger;
 mod people;
 mod post;
 mod problem;
@@ -17,6 +18,7 @@ pub use house::{
     DelegationBody, DelegationView, FallbackBody, FreezeBody, FreezeView, GrantBody, GrantView, ModeBody,
     ModeView, PolicyView, RefusedPolicyView, TokenView,
 };
+pub use ledger::{CheckpointView, ProofView};
 pub use people::{LinkView, PersonBody, PersonView, RightsBody, StandingBody};
 pub use post::{DeliveryView, JobView, TestMessageBody, TestMessageView};
 pub use problem::{EventView, List, Page, Problem};

@@ -36,6 +36,9 @@ pub struct Problem {
     /// Who decided before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
+    /// A reviewer's words for the agent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
 }
 
 /// A page of a longer list.

@@ -60,6 +60,10 @@ pub struct ClaimView {
     /// With exactly these arguments.
     #[cfg_attr(feature = "openapi", schema(value_type = Object))]
     pub args: CanonicalJson,
+    /// If reviewers changed them: those that were proposed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Object>))]
+    pub proposed_args: Option<CanonicalJson>,
     /// The digest of both.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub digest: Digest,

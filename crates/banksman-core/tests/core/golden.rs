@@ -7,12 +7,12 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use banksman_core::audit::{Event, Fact};
+use banksman_core::audit::{Event, Fact, FreezeRef};
 use banksman_core::json::parse;
 use banksman_core::{
     Action, ArgPatterns, Assertion, Assessment, ChainProgress, Decision, Digest, Escalation, EscalationStep,
     FreezeScope, Grant, GrantReach, Mode, PersonChange, PrincipalKind, RememberLimits, RememberScope, Review,
-    SignInMethod, State, Status, Submission, TokenId, Verdict,
+    Risk, SignInMethod, State, Status, Submission, TokenId, Verdict,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -62,6 +62,7 @@ fn events_in_their_shortest_form_and_with_every_scope() {
             assessment: Assessment::of(Vec::new()).into(),
             verdict: verdict().into(),
             grant: None,
+            freeze: None,
         },
         decided(Decision::Approve, None, None),
         Fact::Cancelled { reason: None },
@@ -95,9 +96,12 @@ fn every_type_of_event_has_its_file_and_every_file_its_test() {
         "event_decided_touched",
         "event_decided_via",
         "event_granted_patterns",
+        "event_granted_reviewed",
         "event_mode_fallback",
+        "event_modified_with_message",
         "event_person_rights",
         "event_person_signed_in",
+        "event_proposed_frozen",
     ]
     .map(|name| format!("{name}.json"));
     let expected: BTreeSet<String> = names.into_iter().chain(states).chain(others).collect();
@@ -165,6 +169,7 @@ fn what_people_share_and_hand_over() {
         uses_left: Some(2),
         ..grant(None, GrantReach::Agent)
     };
+    let reviewed = Grant { risk: Some(Risk::High), ..patterned.clone() };
     let approved = Fact::Decided {
         decision: Decision::Approve,
         reason: None,
@@ -220,9 +225,38 @@ fn what_people_share_and_hand_over() {
         ("event_decided_touched", touched),
         ("event_person_signed_in", signed_in),
         ("event_person_rights", rights),
+        ("event_granted_reviewed", Fact::Granted { grant: reviewed }),
         ("event_granted_patterns", Fact::Granted { grant: patterned }),
         ("event_mode_fallback", fell_back),
     ] {
+        let event = event(fact);
+        let bytes = event.to_bytes().unwrap();
+        check(name, &bytes);
+        assert_eq!(Event::from_bytes(&bytes).unwrap(), event);
+    }
+}
+
+/// Came later than the events themselves.
+#[test]
+fn what_stopped_a_proposal_and_what_an_editor_said() {
+    let frozen = freeze(FreezeScope::Everything);
+    let stopped = Fact::Proposed {
+        assessment: Assessment::of(Vec::new()).into(),
+        verdict: verdict().into(),
+        grant: None,
+        freeze: Some(FreezeRef::from(&frozen)),
+    };
+    let edited = Fact::Modified {
+        from: Digest::of(b"the first version"),
+        assessment: Assessment::of(Vec::new()).into(),
+        verdict: verdict().into(),
+        reason: None,
+        message: Some("49 is right".into()),
+        acting: Vec::new(),
+        solo_operator: false,
+        step_up: None,
+    };
+    for (name, fact) in [("event_proposed_frozen", stopped), ("event_modified_with_message", edited)] {
         let event = event(fact);
         let bytes = event.to_bytes().unwrap();
         check(name, &bytes);

@@ -74,6 +74,7 @@ pub(crate) fn grant(digest: Option<Digest>, reach: GrantReach) -> Grant {
         at: AT,
         expires_at: LATER,
         uses_left: None,
+        risk: None,
     }
 }
 
@@ -135,6 +136,7 @@ pub(crate) fn after(fact: Option<&Fact>) -> Option<Fact> {
             assessment: assessment().into(),
             verdict: verdict().into(),
             grant: Some(GrantId::from_parts(1, 5)),
+            freeze: None,
         },
         Some(Fact::Proposed { .. }) => decided(Decision::Respond, reason(), Some("refund 49".into())),
         Some(Fact::Decided { .. }) => Fact::Modified {
@@ -142,6 +144,7 @@ pub(crate) fn after(fact: Option<&Fact>) -> Option<Fact> {
             assessment: Assessment::of(Vec::new()).into(),
             verdict: verdict().into(),
             reason: reason(),
+            message: None,
             acting: Vec::new(),
             solo_operator: false,
             step_up: None,

@@ -83,6 +83,7 @@ pub(super) fn refused(refusal: &Refusal, card: &Card) -> Reply {
         | Refusal::NotAuthorised { .. }
         | Refusal::AlreadyClaimed { .. }
         | Refusal::PreconditionFailed { .. }
+        | Refusal::OtherPreconditions
         | Refusal::Lapsed { .. }
         | Refusal::NotClaimed { .. }
         | Refusal::AlreadyRecorded { .. }

@@ -181,7 +181,10 @@ async fn a_batch_waits_until_all_of_it_has_room() {
     let held = [world.held().await, world.held_other().await];
     let (engine, riley) = (Arc::clone(&world.engine), Arc::clone(&world.riley));
     let items = vec![refund(21).action, refund(22).action];
-    let batch = tokio::spawn(async move { engine.propose_batch(&riley, items).await });
+    let batch =
+        tokio::spawn(
+            async move { engine.propose_batch(&riley, banksman_engine::BatchRequest::of(items)).await },
+        );
     tokio::time::sleep(SETTLED).await;
     let behind = stands(&world, &world.riley, refund(11)).await;
     world.approve(&world.ann, &held[0]).await.unwrap();
@@ -192,7 +195,8 @@ async fn a_batch_waits_until_all_of_it_has_room() {
     assert!(!behind.is_finished());
     // What could never be held need not wait for it.
     let three = (31..34).map(|amount| refund(amount).action).collect();
-    let never = error(world.engine.propose_batch(&world.riley, three).await);
+    let never =
+        error(world.engine.propose_batch(&world.riley, banksman_engine::BatchRequest::of(three)).await);
     assert!(matches!(never, EngineError::TooManyPending { .. }), "{never:?}");
     behind.abort();
     world.close().await;

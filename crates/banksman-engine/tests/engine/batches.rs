@@ -2,7 +2,7 @@
 
 use banksman_core::wire::{BatchDecisionRequest, ItemDecision};
 use banksman_core::{Action, ActionId, Case, Decision, Digest, Kind, Status, batch_digest};
-use banksman_engine::{EngineError, ItemAnswer, ProposedBatch};
+use banksman_engine::{BatchRequest, EngineError, ItemAnswer, ProposedBatch};
 use banksman_store::PendingLimits;
 
 use crate::world::{HOUR, World, edit, error, json, refusal};
@@ -13,7 +13,7 @@ fn refund(amount: u32) -> Action {
 
 async fn proposed(world: &World, amounts: impl IntoIterator<Item = u32>) -> ProposedBatch {
     let actions = amounts.into_iter().map(refund).collect();
-    world.engine.propose_batch(&world.riley, actions).await.unwrap()
+    world.engine.propose_batch(&world.riley, BatchRequest::of(actions)).await.unwrap()
 }
 
 fn digest<'a>(cases: impl IntoIterator<Item = &'a std::sync::Arc<Case>>) -> Digest {
@@ -51,7 +51,7 @@ async fn each_item_is_judged_alone() {
     let world = World::new().await;
     let tool = |name: &str| Action::bare(name, Kind::Tool, json("{}"));
     let actions = ["read", "refund", "wipe", "drop"].map(tool).to_vec();
-    let batch = world.engine.propose_batch(&world.riley, actions).await.unwrap();
+    let batch = world.engine.propose_batch(&world.riley, BatchRequest::of(actions)).await.unwrap();
     let statuses: Vec<_> = batch.cases.iter().map(|case| case.status()).collect();
     assert_eq!(statuses, [Status::Authorised, Status::Pending, Status::Blocked, Status::Pending]);
     world.close().await;
@@ -69,7 +69,7 @@ async fn a_batch_that_makes_no_sense_is_refused_whole() {
         ("one that waits already", vec![refund(1), refund(5)]),
         ("one with wrong arguments", vec![refund(2), strict]),
     ] {
-        let refused = error(world.engine.propose_batch(&world.riley, actions).await);
+        let refused = error(world.engine.propose_batch(&world.riley, BatchRequest::of(actions)).await);
         assert!(
             matches!(refused, EngineError::Invalid(_) | EngineError::InvalidArgs(_)),
             "{what}: {refused:?}"
@@ -86,10 +86,11 @@ async fn a_batch_that_makes_no_sense_is_refused_whole() {
 #[tokio::test]
 async fn a_batch_that_does_not_fit_is_refused_whole() {
     let world = World::with_limits(PendingLimits { per_agent: 3, total: 4 }).await;
-    let four = world.engine.propose_batch(&world.riley, (1..=4).map(refund).collect()).await;
+    let four =
+        world.engine.propose_batch(&world.riley, BatchRequest::of((1..=4).map(refund).collect())).await;
     assert!(matches!(error(four), EngineError::TooManyPending { scope: "for this agent" }));
     proposed(&world, 1..=3).await;
-    let two = world.engine.propose_batch(&world.bo, (1..=2).map(refund).collect()).await;
+    let two = world.engine.propose_batch(&world.bo, BatchRequest::of((1..=2).map(refund).collect())).await;
     assert!(matches!(error(two), EngineError::TooManyPending { scope: "altogether" }));
     assert_eq!(world.all_cases().await.len(), 3);
     world.close().await;
@@ -173,5 +174,68 @@ async fn decisions_that_make_no_sense_are_refused_whole() {
     assert_eq!(world.stored(first).await.revision, 1);
     let nobody = error(world.engine.batch(&world.ann, banksman_core::BatchId::from_parts(1, 1)).await);
     assert!(matches!(nobody, EngineError::NotFound));
+    world.close().await;
+}
+
+fn keyed(key: &str, request: &str, actions: Vec<Action>) -> BatchRequest {
+    let idempotency = Some((key.to_owned(), Digest::of(request.as_bytes())));
+    BatchRequest { idempotency, ..BatchRequest::of(actions) }
+}
+
+#[tokio::test]
+async fn a_batch_that_is_sent_again_with_its_key_is_the_same_batch() {
+    let world = World::new().await;
+    let read = |n: u32| Action::bare("read", Kind::Tool, json(&format!(r#"{{"n":{n}}}"#)));
+    let request = || keyed("k", "one", vec![read(1), read(2), refund(1)]);
+    let first = world.engine.propose_batch(&world.riley, request()).await.unwrap();
+    assert!(!first.joined);
+    let case = &first.cases[0];
+    let claim = banksman_core::ClaimRequest { digest: case.submission.digest, preconditions: None };
+    world.engine.claim(&world.riley, case.id, claim).await.unwrap();
+    decide(&world, &first, vec![item(first.cases[2].id, Decision::Deny)]).await.unwrap();
+    let again = world.engine.propose_batch(&world.riley, request()).await.unwrap();
+    assert_eq!((again.joined, &again.record), (true, &first.record));
+    let statuses: Vec<_> = again.cases.iter().map(|case| case.status()).collect();
+    assert_eq!(statuses, [Status::Executing, Status::Authorised, Status::Denied]);
+    assert_eq!(world.all_cases().await.len(), 3, "nothing new may run");
+    // Keys are an agent's own, and lead to what they were first used for.
+    let other = keyed("k", "two", vec![read(3)]);
+    let reused = error(world.engine.propose_batch(&world.riley, other).await);
+    assert!(matches!(reused, EngineError::IdempotencyKeyReused), "{reused:?}");
+    assert!(!world.engine.propose_batch(&world.bo, request()).await.unwrap().joined);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_key_of_one_action_is_no_key_of_a_batch() {
+    let world = World::new().await;
+    let digest = Digest::of(b"one");
+    let mut single = banksman_engine::ProposeRequest::of(refund(1));
+    single.idempotency = Some(("k".into(), digest));
+    world.engine.propose(&world.riley, single).await.unwrap();
+    for request in ["one", "two"] {
+        let batch = keyed("k", request, vec![refund(2)]);
+        let reused = error(world.engine.propose_batch(&world.riley, batch).await);
+        assert!(matches!(reused, EngineError::IdempotencyKeyReused), "{reused:?}");
+    }
+    world.close().await;
+}
+
+#[tokio::test]
+async fn a_batch_of_exactly_what_waits_as_a_batch_is_that_batch() {
+    let world = World::new().await;
+    let first = proposed(&world, [1, 2]).await;
+    let request = || keyed("k", "one", vec![refund(1), refund(2)]);
+    let joined = world.engine.propose_batch(&world.riley, request()).await.unwrap();
+    assert_eq!((joined.joined, &joined.record), (true, &first.record));
+    for other in [vec![refund(1)], vec![refund(2), refund(1)], vec![refund(1), refund(2), refund(3)]] {
+        let refused = error(world.engine.propose_batch(&world.riley, BatchRequest::of(other)).await);
+        assert!(matches!(refused, EngineError::Invalid(_)), "{refused:?}");
+    }
+    // Its key leads there also when it no longer waits.
+    let denied = first.cases.iter().map(|case| item(case.id, Decision::Deny)).collect();
+    decide(&world, &first, denied).await.unwrap();
+    let later = world.engine.propose_batch(&world.riley, request()).await.unwrap();
+    assert_eq!((later.joined, &later.record), (true, &first.record));
     world.close().await;
 }

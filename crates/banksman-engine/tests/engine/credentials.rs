@@ -106,7 +106,7 @@ async fn a_revoked_agent_proposes_and_claims_nothing_from_that_moment_on() {
     // Not even what would only be joined.
     assert!(gone(world.engine.propose(&dot, request("refund", "{}")).await));
     let batch = vec![request("read", "{}").action];
-    assert!(gone(world.engine.propose_batch(&dot, batch).await));
+    assert!(gone(world.engine.propose_batch(&dot, banksman_engine::BatchRequest::of(batch)).await));
     let done = Outcome::Succeeded { result: None };
     assert!(gone(world.engine.record_outcome(&dot, running.id, done).await));
     assert_eq!(world.all_cases().await.len(), 3);

@@ -220,9 +220,12 @@ async fn a_batch_that_failed_is_there_whole_or_not_at_all() {
         let actions =
             || ["1", "2", "3"].map(|n| request("refund", &format!(r#"{{"n":{n}}}"#)).action).to_vec();
         world.store.next([Some(fault)]);
-        assert!(is_lost(world.engine.propose_batch(&world.riley, actions()).await));
-        let again = world.engine.propose_batch(&world.riley, actions()).await;
-        assert_eq!(again.is_ok(), fault == Fault::NotStored);
+        assert!(is_lost(
+            world.engine.propose_batch(&world.riley, banksman_engine::BatchRequest::of(actions())).await
+        ));
+        let again =
+            world.engine.propose_batch(&world.riley, banksman_engine::BatchRequest::of(actions())).await;
+        assert_eq!(again.unwrap().joined, fault == Fault::Stored);
         assert_eq!(world.all_cases().await.len(), 3, "{fault:?}");
         world.close().await;
     }
@@ -233,7 +236,11 @@ async fn one_item_of_a_batch_that_cannot_be_recorded_is_not_decided() {
     for fault in Fault::PAIR {
         let world = World::new().await;
         let actions = ["1", "2", "3"].map(|n| request("refund", &format!(r#"{{"n":{n}}}"#)).action);
-        let batch = world.engine.propose_batch(&world.riley, actions.to_vec()).await.unwrap();
+        let batch = world
+            .engine
+            .propose_batch(&world.riley, banksman_engine::BatchRequest::of(actions.to_vec()))
+            .await
+            .unwrap();
         let digest =
             banksman_core::batch_digest(batch.cases.iter().map(|case| (&case.id, &case.submission.digest)));
         let decisions = batch.cases.iter().map(|case| banksman_core::wire::ItemDecision {

@@ -9,7 +9,8 @@ use banksman_core::meter::{MeterQuery, Reading};
 use banksman_core::{ActionId, BatchId, Case, Digest, Submission, Timestamp};
 use banksman_store::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
-    EventQuery, Job, JobQuery, News, PendingCounts, Person, Store, StoreError, StoredEvent, StoredNotice,
+    EventQuery, Job, JobQuery, News, PendingCounts, Person, SignedCheckpoint, Store, StoreError, StoredEvent,
+    StoredNotice,
 };
 use tokio::sync::mpsc;
 
@@ -89,6 +90,18 @@ impl Store for FaultyStore {
                 Err(lost())
             }
         }
+    }
+
+    async fn ledger_pages(&self, from: u64) -> Result<Vec<Digest>, StoreError> {
+        self.real.ledger_pages(from).await
+    }
+
+    async fn checkpoints(&self, beyond: u64, limit: usize) -> Result<Vec<SignedCheckpoint>, StoreError> {
+        self.real.checkpoints(beyond, limit).await
+    }
+
+    async fn last_checkpoint(&self) -> Result<Option<SignedCheckpoint>, StoreError> {
+        self.real.last_checkpoint().await
     }
 
     async fn case(&self, id: ActionId) -> Result<Option<Case>, StoreError> {

@@ -17,6 +17,7 @@ mod credentials;
 
 mod admission;
 mod batches;
+mod joining;
 mod propose;
 mod tiers;
 
@@ -41,6 +42,7 @@ mod spend;
 mod triage;
 mod waiting;
 
+mod ledger;
 mod windows;
 mod workers;
 

@@ -69,8 +69,10 @@ async fn what_was_found_in_a_hidden_value_does_not_tell_what_it_is() {
     // That it is dangerous is no secret.
     assert!(told.level >= Risk::High, "{told:?}");
     assert_eq!(told.level, open.submission.assessment.level);
-    assert_eq!(told.findings.len(), open.submission.assessment.findings.len());
     let about_command = |found: &&banksman_core::Finding| found.argument.as_deref() == Some("/command");
+    // What the tools' own names add is another matter.
+    let read = |of: &banksman_core::Assessment| of.findings.iter().filter(about_command).count();
+    assert_eq!(read(told), read(&open.submission.assessment));
     assert!(told.findings.iter().any(|found| about_command(&found)));
     assert!(told.findings.iter().filter(about_command).all(|found| found.span.is_none()), "{told:?}");
     world.close().await;

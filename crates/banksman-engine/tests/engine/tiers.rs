@@ -50,7 +50,9 @@ async fn nobody_overrides_a_block() {
     // Neither a mode nor a grant changes that for the next one.
     world.engine.change_mode(&world.ada, Mode::Shadow, None).await.unwrap();
     world.engine.change_mode(&world.ada, Mode::Lab, None).await.unwrap();
-    let body = serde_json::json!({"agent": "riley", "tool": "wipe", "expires_in_seconds": 60});
+    let exact = case.submission.digest;
+    let body =
+        serde_json::json!({"agent": "riley", "tool": "wipe", "digest": exact, "expires_in_seconds": 60});
     world.engine.grant(&world.ada, serde_json::from_value(body).unwrap()).await.unwrap();
     assert_eq!(world.propose(&world.riley, "wipe", "{}").await.status(), Status::Blocked);
     world.close().await;

@@ -89,11 +89,16 @@ async fn of_three_hundred_refunds_at_once_exactly_two_are_let_through() {
 async fn items_of_a_batch_count_against_each_other() {
     let world = world().await;
     let actions = (0..4).map(|note| request("refund", &refund(1, 30.0, note)).action).collect();
-    let batch = world.engine.propose_batch(&world.bo, actions).await.unwrap();
+    let batch =
+        world.engine.propose_batch(&world.bo, banksman_engine::BatchRequest::of(actions)).await.unwrap();
     let tiers: Vec<_> = batch.cases.iter().map(|case| case.submission.verdict.tier).collect();
     assert_eq!(tiers, [Tier::Auto, Tier::Auto, Tier::Auto, Tier::Approve]);
     let actions = (0..7).map(|customer| request("refund", &refund(10 + customer % 6, 1.0, customer)).action);
-    let batch = world.engine.propose_batch(&world.bo, actions.collect()).await.unwrap();
+    let batch = world
+        .engine
+        .propose_batch(&world.bo, banksman_engine::BatchRequest::of(actions.collect()))
+        .await
+        .unwrap();
     let tiers: Vec<_> = batch.cases.iter().map(|case| case.submission.verdict.tier).collect();
     // Customer 1 was the first of the day, so the fifth of these six is the sixth.
     assert_eq!(tiers[..4], [Tier::Auto; 4]);

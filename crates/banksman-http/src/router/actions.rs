@@ -14,29 +14,33 @@ use crate::routes::{actions, batches, decisions, events};
 
 pub(super) fn routes() -> Vec<Route> {
     let wait = || Parameter::header("Prefer", "`wait=SECONDS`: hold the answer until people have decided");
+    let idempotency_key =
+        || Parameter::header("Idempotency-Key", "send the same request again without doing it twice");
     vec![
         post(
             "/v1/actions",
             Agent,
             actions::propose,
             Operation::new("proposeAction", "Propose an action: authorised at once, held, or blocked")
-                .with(Parameter::header(
-                    "Idempotency-Key",
-                    "send the same request again without doing it twice",
-                ))
+                .with(idempotency_key())
                 .with(Parameter::header(
                     "Prefer",
                     "`wait=SECONDS`: hold the answer until there is room and people have decided",
                 ))
                 .takes::<Action>()
-                .answers::<ActionView>(200, "Authorised, with a token; claim it before running it")
+                .answers::<ActionView>(200, "Authorised, with a token; claim it before running it. Without one: it was claimed before, do not run it")
                 .answers::<ActionView>(202, "Held: ask again at `status_url`")
+                .with_header("Location", "where to ask again")
+                .with_header("Retry-After", "in how many seconds")
                 .fails(&[
                     Code::Blocked,
+                    Code::Denied,
+                    Code::NotAuthorised,
                     Code::InvalidJson,
                     Code::InvalidAction,
                     Code::InvalidArgs,
                     Code::IdempotencyKeyReused,
+                    Code::PreconditionFailed,
                     Code::TooManyPending,
                     Code::BodyTooSlow,
                     Code::BodyTooLarge,
@@ -144,6 +148,11 @@ pub(super) fn routes() -> Vec<Route> {
             Agent,
             batches::propose,
             Operation::new("proposeBatch", "Propose several actions to be reviewed together")
+                .with(idempotency_key())
+                .with(Parameter::header(
+                    "Prefer",
+                    "`wait=SECONDS`: hold the answer until there is room and people have decided every item",
+                ))
                 .takes::<batches::BatchBody>()
                 .answers::<BatchView>(200, "The batch; each item has its own state")
                 .fails(&[
@@ -151,6 +160,7 @@ pub(super) fn routes() -> Vec<Route> {
                     Code::InvalidAction,
                     Code::InvalidRequest,
                     Code::InvalidArgs,
+                    Code::IdempotencyKeyReused,
                     Code::TooManyPending,
                 ]),
         ),

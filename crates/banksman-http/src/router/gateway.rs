@@ -115,11 +115,10 @@ pub(super) fn routes() -> Vec<Route> {
             "/hitl/pending",
             Person,
             hitl::list,
-            Operation::new("hitlPending", "What waits, in harombe's words").answers_with(
-                200,
-                "A list",
-                "application/json",
-            ),
+            Operation::new("hitlPending", "What waits, in harombe's words")
+                .with(Parameter::query("cursor", "continue behind the last page"))
+                .with(Parameter::limit())
+                .answers_with(200, "A list, and how many wait altogether", "application/json"),
         ),
         route(
             Method::GET,

@@ -27,7 +27,7 @@ pub(super) fn routes() -> Vec<Route> {
             Operation::new("createGrant", "Approve in advance, where policy allows remembering")
                 .takes::<GrantBody>()
                 .answers::<GrantView>(201, "Granted")
-                .fails(&[Code::InvalidRequest]),
+                .fails(&[Code::InvalidRequest, Code::RememberNotAllowed]),
         ),
         delete(
             "/v1/grants/{id}",

@@ -1,6 +1,6 @@
 //! What is on record, which policy is in force, and how the server itself does.
 
-use banksman_core::wire::{EventView, Page, PolicyView};
+use banksman_core::wire::{CheckpointView, EventView, Page, PolicyView, ProofView};
 use banksman_core::{Decision, Risk};
 
 use super::{Route, get};
@@ -35,6 +35,21 @@ pub(super) fn routes() -> Vec<Route> {
                 .answers::<Page<EventView>>(200, "A page")
                 .of::<EventView>()
                 .fails(&[Code::InvalidRequest]),
+        ),
+        get(
+            "/v1/audit/checkpoint",
+            Person,
+            audit::checkpoint,
+            Operation::new("getCheckpoint", "The audit log as it stands, signed")
+                .answers::<CheckpointView>(200, "The checkpoint"),
+        ),
+        get(
+            "/v1/audit/proof/{id}",
+            Person,
+            audit::proof,
+            Operation::new("proveEvent", "That an event is in the audit log, in its place")
+                .answers::<ProofView>(200, "The proof")
+                .fails(&[Code::NotFound]),
         ),
         get(
             "/v1/policy",

@@ -8,11 +8,11 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use banksman_core::wire::{
     ActionView, CancelBody, ClaimBody, ClaimView, OutcomeBody, OutcomeStatus, Page, ResolutionsView,
 };
-use banksman_core::{ActionId, Case, ClaimRequest, Outcome, State as CaseState, Status};
+use banksman_core::{ActionId, Case, ClaimRequest, Outcome, Principal, State as CaseState, Status};
 use banksman_engine::{Claimed, ProposeRequest, Proposed};
 use serde::Deserialize;
 
-use super::{Answer, json, ok};
+use super::{Answer, cut, json, ok};
 use crate::App;
 use crate::access::{AgentCaller, AnyCaller, PersonCaller};
 use crate::body::{Body, IdPath, JsonBody, Params};
@@ -37,14 +37,18 @@ pub(crate) async fn propose(
     // Waiting for room was waiting too.
     let left = patience.for_people().saturating_sub(began.elapsed());
     if case.status() != Status::Pending || left.is_zero() {
-        return answer(&app, &case, joined);
+        return answer(&app, &agent, &case, joined).await;
     }
     let id = case.id;
     drop(case);
-    patience.wait(async move { answer(&app, &*wait(&app, &agent, id, left).await?, joined) }).await
+    let waited = async move {
+        let case = wait(&app, &agent, id, left).await?;
+        Box::pin(answer(&app, &agent, &case, joined)).await
+    };
+    patience.wait(waited).await
 }
 
-fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ProblemError> {
+pub(super) fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ProblemError> {
     let Some(value) = headers.get("idempotency-key") else { return Ok(None) };
     let key = value.to_str().unwrap_or_default();
     if key.is_empty() || key.len() > 255 {
@@ -57,9 +61,9 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ProblemError> 
 }
 
 /// Waits for people, but not beyond the life of the server.
-async fn wait(
+pub(super) async fn wait(
     app: &App,
-    caller: &banksman_core::Principal,
+    caller: &Principal,
     id: ActionId,
     patience: Duration,
 ) -> Result<std::sync::Arc<Case>, ProblemError> {
@@ -70,9 +74,20 @@ async fn wait(
     }
 }
 
-/// The answer to a proposal, by where the action stands.
-fn answer(app: &App, case: &Case, joined: bool) -> Answer {
-    let mut view = ActionView::from(case);
+/// An action as the caller gets to see it, with what was proposed if reviewers changed it.
+pub(super) async fn seen_by(app: &App, viewer: &Principal, case: &Case) -> Result<ActionView, ProblemError> {
+    let view = ActionView::seen_by(viewer, case);
+    if case.version == 1 {
+        return Ok(view);
+    }
+    let proposed = Box::pin(app.engine.earlier_version(viewer, case.id, 1)).await?;
+    Ok(view.with_proposed(viewer, &proposed))
+}
+
+/// The answer to a proposal, by where the action stands. A client that goes by the status alone takes 200 for a yes, so
+/// nothing has it that was not let run.
+async fn answer(app: &App, agent: &Principal, case: &Case, joined: bool) -> Answer {
+    let mut view = seen_by(app, agent, case).await?;
     view.joined = joined;
     match &case.state {
         CaseState::Blocked { reason, .. } => {
@@ -94,16 +109,30 @@ fn answer(app: &App, case: &Case, joined: bool) -> Answer {
             view.authorization = app.engine.authorization(case)?;
             ok(&view)
         }
-        // Answered while the client waited, or joined by key after the fact: the view says how it stands.
-        CaseState::Denied { .. }
-        | CaseState::Expired { .. }
+        // Answered while the client waited, or joined by key after the fact.
+        CaseState::Denied { .. } => Err(not_run(Code::Denied, case, &view)),
+        CaseState::Expired { .. }
         | CaseState::Cancelled { .. }
-        | CaseState::Executing { .. }
+        | CaseState::Lapsed { .. }
+        | CaseState::Revoked { .. } => Err(not_run(Code::NotAuthorised, case, &view)),
+        // It was let run before. Without a token: it is not let run twice.
+        CaseState::Executing { .. }
         | CaseState::Succeeded { .. }
         | CaseState::Failed { .. }
-        | CaseState::Unknown { .. }
-        | CaseState::Lapsed { .. }
-        | CaseState::Revoked { .. } => ok(&view),
+        | CaseState::Unknown { .. } => ok(&view),
+    }
+}
+
+/// Why an action will not run.
+fn not_run(code: Code, case: &Case, view: &ActionView) -> ProblemError {
+    let resolution = view.resolution.as_ref();
+    let by = resolution.map(|resolution| format!(" by {}", resolution.by)).unwrap_or_default();
+    let why = resolution.and_then(|resolution| resolution.reason.as_ref());
+    let why = why.map(|why| format!(": {why}")).unwrap_or_default();
+    let problem = ProblemError::new(code, format!("it is {}{by}{why}", view.status)).about(&case.into());
+    match resolution {
+        Some(resolution) => problem.decided(&resolution.by, resolution.message.as_deref()),
+        None => problem,
     }
 }
 
@@ -120,7 +149,7 @@ pub(crate) async fn show(
         } else {
             wait(&app, &caller, id, left).await?
         };
-        ok(&ActionView::seen_by(&caller, &case))
+        ok(&Box::pin(seen_by(&app, &caller, &case)).await?)
     };
     // Looking is waiting too, if a fleet that comes back looks at once.
     if left.is_zero() { look.await } else { patience.wait(look).await }
@@ -131,10 +160,12 @@ pub(crate) async fn list(
     PersonCaller(person): PersonCaller,
     Params(params): Params<ActionsParams>,
 ) -> Answer {
-    let query = params.into_query()?;
+    let mut query = params.into_query()?;
     let limit = query.limit;
-    let cases = app.engine.actions(query).await?;
-    let next_cursor = (cases.len() == limit).then(|| cases.last().map(|case| case.id.to_string())).flatten();
+    // One more than is shown tells whether there is a next page.
+    query.limit += 1;
+    let mut cases = app.engine.actions(query).await?;
+    let next_cursor = cut(&mut cases, limit).map(|case| case.id.to_string());
     ok(&Page { items: cases.iter().map(|case| ActionView::seen_by(&person, case)).collect(), next_cursor })
 }
 
@@ -148,11 +179,17 @@ pub(crate) async fn claim(
     let Claimed { case, authorization, idempotency_key, lease_expires_at } =
         app.engine.claim(&agent, id, request).await?;
     let submission = &case.submission;
+    let proposed = if case.version > 1 {
+        Some(Box::pin(app.engine.earlier_version(&agent, id, 1)).await?.action.args)
+    } else {
+        None
+    };
     ok(&ClaimView {
         id,
         authorization,
         tool: submission.action.tool.clone(),
         args: submission.action.args.clone(),
+        proposed_args: proposed,
         digest: submission.digest,
         idempotency_key,
         lease_expires_at,
@@ -173,7 +210,7 @@ pub(crate) async fn outcome(
         OutcomeStatus::Failed => Outcome::Failed { error: body.error, result: body.result },
     };
     let case = app.engine.record_outcome(&agent, id, outcome).await?;
-    ok(&ActionView::from(&*case))
+    ok(&seen_by(&app, &agent, &case).await?)
 }
 
 pub(crate) async fn cancel(
@@ -183,7 +220,7 @@ pub(crate) async fn cancel(
     Body(body): Body<CancelBody>,
 ) -> Answer {
     let case = app.engine.cancel(&caller, id, body.reason).await?;
-    ok(&ActionView::seen_by(&caller, &case))
+    ok(&seen_by(&app, &caller, &case).await?)
 }
 
 /// `GET /v1/resolutions`
@@ -202,6 +239,9 @@ pub(crate) async fn resolutions(
     let limit = limited(params.limit)?;
     let since = parsed("since", params.since)?.unwrap_or(0);
     let found = app.engine.resolutions(&agent, since, limit).await?;
-    let items = found.cases.iter().map(|case| ActionView::from(&**case)).collect();
+    let mut items = Vec::with_capacity(found.cases.len());
+    for case in &found.cases {
+        items.push(seen_by(&app, &agent, case).await?);
+    }
     ok(&ResolutionsView { items, next_since: found.next_since })
 }

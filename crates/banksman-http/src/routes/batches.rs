@@ -1,19 +1,26 @@
 //! `/v1/batches`: many actions under one pair of eyes.
 
-use axum::extract::State;
-use banksman_core::json::Json;
-use banksman_core::wire::{ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, ItemResult};
-use banksman_core::{Action, BatchId, Principal, batch_digest};
-use banksman_engine::ProposedBatch;
+use std::time::Instant;
 
+use axum::extract::State;
+use axum::http::HeaderMap;
+use banksman_core::json::{CanonicalJson, Json};
+use banksman_core::wire::{BatchDecisionRequest, BatchDecisionView, BatchView, ItemResult};
+use banksman_core::{Action, ActionId, BatchId, Digest, Principal, Status, batch_digest};
+use banksman_engine::{BatchRequest, ProposedBatch};
+use serde::Deserialize;
+
+use super::actions::{idempotency_key, seen_by, wait};
 use super::{Answer, ok};
 use crate::App;
 use crate::access::{AgentCaller, AnyCaller, PersonCaller};
 use crate::body::{Body, IdPath, JsonBody};
+use crate::prefer::Patience;
 use crate::problem::{Code, ProblemError};
 
 /// `POST /v1/batches`
-#[derive(utoipa::ToSchema)]
+#[derive(Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "documents what `propose` reads by hand, for errors that say where")]
 pub(crate) struct BatchBody {
     /// The proposals, in order.
@@ -23,8 +30,37 @@ pub(crate) struct BatchBody {
 pub(crate) async fn propose(
     State(app): State<App>,
     AgentCaller(agent): AgentCaller,
+    patience: Patience,
+    headers: HeaderMap,
     JsonBody(body): JsonBody,
 ) -> Answer {
+    let began = Instant::now();
+    let key = idempotency_key(&headers)?;
+    let idempotency = key.map(|key| (key, Digest::of(CanonicalJson::of(&body).as_str().as_bytes())));
+    let request = BatchRequest { actions: actions(body)?, idempotency, patience: patience.said };
+    let batch = app.engine.propose_batch(&agent, request).await?;
+    // Waiting for room was waiting too.
+    let until = began + patience.for_people();
+    let waiting: Vec<ActionId> =
+        batch.cases.iter().filter(|case| case.status() == Status::Pending).map(|case| case.id).collect();
+    if waiting.is_empty() || until <= Instant::now() {
+        return ok(&view(&app, &agent, &batch).await?);
+    }
+    let (id, joined) = (batch.record.id, batch.joined);
+    drop(batch);
+    let answer = async move {
+        for item in waiting {
+            let left = until.saturating_duration_since(Instant::now());
+            wait(&app, &agent, item, left).await?;
+        }
+        let batch = ProposedBatch { joined, ..app.engine.batch(&agent, id).await? };
+        ok(&view(&app, &agent, &batch).await?)
+    };
+    patience.wait(answer).await
+}
+
+/// The items of a batch, or which of them is wrong.
+fn actions(body: Json) -> Result<Vec<Action>, ProblemError> {
     let shape = || ProblemError::new(Code::InvalidRequest, "expected {\"items\": [proposal, …]}");
     let Json::Object(members) = body else { return Err(shape()) };
     if members.len() != 1 {
@@ -33,18 +69,13 @@ pub(crate) async fn propose(
     let Some((_, Json::Array(items))) = members.into_members().find(|(key, _)| key == "items") else {
         return Err(shape());
     };
-    let mut actions = Vec::with_capacity(items.len());
-    for (position, item) in items.into_iter().enumerate() {
-        let action = Action::from_json(item).map_err(|error| {
-            ProblemError::new(
-                Code::InvalidAction,
-                format!("/items/{position}{}: {}", error.pointer, error.problem),
-            )
-        })?;
-        actions.push(action);
-    }
-    let batch = app.engine.propose_batch(&agent, actions).await?;
-    ok(&view(&agent, &batch))
+    let read = |(position, item)| {
+        Action::from_json(item).map_err(|error| {
+            let detail = format!("/items/{position}{}: {}", error.pointer, error.problem);
+            ProblemError::new(Code::InvalidAction, detail)
+        })
+    };
+    items.into_iter().enumerate().map(read).collect()
 }
 
 pub(crate) async fn show(
@@ -52,7 +83,8 @@ pub(crate) async fn show(
     AnyCaller(caller): AnyCaller,
     IdPath(id): IdPath<BatchId>,
 ) -> Answer {
-    ok(&view(&caller, &app.engine.batch(&caller, id).await?))
+    let batch = app.engine.batch(&caller, id).await?;
+    ok(&view(&app, &caller, &batch).await?)
 }
 
 pub(crate) async fn decide(
@@ -76,12 +108,18 @@ pub(crate) async fn decide(
     ok(&BatchDecisionView { results })
 }
 
-fn view(viewer: &Principal, batch: &ProposedBatch) -> BatchView {
-    BatchView {
+async fn view(app: &App, viewer: &Principal, batch: &ProposedBatch) -> Result<BatchView, ProblemError> {
+    let mut items = Vec::with_capacity(batch.cases.len());
+    for case in &batch.cases {
+        let mut item = seen_by(app, viewer, case).await?;
+        item.joined = batch.joined;
+        items.push(item);
+    }
+    Ok(BatchView {
         id: batch.record.id,
         digest: batch_digest(batch.cases.iter().map(|case| (&case.id, &case.submission.digest))),
         agent: batch.record.agent.clone(),
         created_at: batch.record.created_at,
-        items: batch.cases.iter().map(|case| ActionView::seen_by(viewer, case)).collect(),
-    }
+        items,
+    })
 }

@@ -2,8 +2,9 @@
 
 use axum::extract::State;
 use banksman_core::ActionId;
-use banksman_core::wire::{ActionView, DecisionRequest};
+use banksman_core::wire::DecisionRequest;
 
+use super::actions::seen_by;
 use super::{Answer, ok};
 use crate::App;
 use crate::access::PersonCaller;
@@ -16,5 +17,5 @@ pub(crate) async fn decide(
     Body(request): Body<DecisionRequest>,
 ) -> Answer {
     let case = app.engine.decide(&reviewer, id, request).await?;
-    ok(&ActionView::seen_by(&reviewer, &case))
+    ok(&seen_by(&app, &reviewer, &case).await?)
 }

@@ -27,6 +27,9 @@ use crate::query::parsed;
 const PAGE: usize = 256;
 pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
+/// How long a client that says goodbye may take to hear ours.
+const GOODBYE: Duration = Duration::from_secs(5);
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct EventsParams {
@@ -139,7 +142,12 @@ async fn follow(mut socket: WebSocket, app: App, caller: Arc<Principal>, since: 
             },
             // Nothing that a client says here matters, but its going away does.
             received = socket.recv() => match received {
-                Some(Ok(Message::Close(_)) | Err(_)) | None => return,
+                Some(Ok(Message::Close(_))) => {
+                    // The answer to it is written while the next message is waited for, and none comes.
+                    let _ = tokio::time::timeout(GOODBYE, socket.recv()).await;
+                    return;
+                }
+                Some(Err(_)) | None => return,
                 Some(Ok(_)) => continue,
             },
             _ = keep_alive.tick() => Message::Ping(Vec::new().into()),

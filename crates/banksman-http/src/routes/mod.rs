@@ -27,6 +27,15 @@ const USUAL_BYTES: usize = 1536;
 
 pub(crate) type Answer = Result<Response, ProblemError>;
 
+/// Cuts a list that was asked for one more than `limit`: the last of this page, if there is a next one.
+pub(crate) fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
+    if items.len() <= limit {
+        return None;
+    }
+    items.truncate(limit);
+    items.last()
+}
+
 /// A JSON answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
     let mut body = Vec::with_capacity(USUAL_BYTES);

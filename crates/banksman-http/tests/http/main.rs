@@ -27,6 +27,8 @@ mod access;
 mod bad_input;
 mod console;
 mod errors;
+mod exact;
+mod hitl;
 mod hooks;
 mod meta;
 mod openapi;

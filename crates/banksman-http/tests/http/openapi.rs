@@ -153,3 +153,23 @@ fn failures_are_named_by_codes_that_exist_and_fit_their_status() {
         }
     }
 }
+
+#[test]
+fn the_document_asks_for_nothing_that_the_server_refuses() {
+    let schemas = &DOCUMENT["components"]["schemas"];
+    let action = &schemas["Action"];
+    assert!(action["properties"].get("forwarded").is_none(), "{action}");
+    assert_eq!(action["properties"]["timeout_seconds"]["minimum"], 1);
+    assert_eq!(schemas["BatchBody"]["additionalProperties"], false);
+    let words = &schemas["HitlDecision"]["properties"]["decision"]["enum"];
+    assert_eq!(words, &json!(["approve", "deny"]));
+}
+
+#[test]
+fn answers_that_say_when_to_ask_again_are_described_so() {
+    let responses = &DOCUMENT["paths"]["/v1/actions"]["post"]["responses"];
+    for (status, headers) in [("202", vec!["Location", "Retry-After"]), ("429", vec!["Retry-After"])] {
+        let described: Vec<_> = responses[status]["headers"].as_object().unwrap().keys().collect();
+        assert_eq!(described, headers, "{status}");
+    }
+}

@@ -3,7 +3,7 @@
 use banksman_core::Timestamp;
 use serde::Serialize;
 
-use crate::{Card, Message, Standing};
+use crate::{Card, Message, Purpose, Standing};
 
 /// The version of `data`; it only ever grows.
 const SCHEMA: &str = "1";
@@ -71,6 +71,7 @@ struct StandingData<'a> {
 }
 
 pub(super) fn of<'a>(message: &'a Message, id: &'a str, source: &'a str) -> Event<'a> {
+    let is_told = is_told(message);
     let subject = match message.cards.as_slice() {
         [card] => Some(card.action.to_string()),
         _ => None,
@@ -79,19 +80,29 @@ pub(super) fn of<'a>(message: &'a Message, id: &'a str, source: &'a str) -> Even
         specversion: "1.0",
         id,
         source,
-        kind: format!("banksman.notification.{}", message.purpose.as_str()),
+        kind: format!("banksman.notification.{}", purpose(message)),
         subject,
         datacontenttype: "application/json",
         data: Data {
             version: SCHEMA,
-            purpose: message.purpose.as_str(),
+            purpose: purpose(message),
             to: &message.to.address,
-            actions: message.cards.iter().map(action).collect(),
+            actions: message.cards.iter().map(|card| action(card, is_told)).collect(),
         },
     }
 }
 
-fn action(card: &Card) -> ActionData<'_> {
+/// Why it is sent: what runs already is told, not asked.
+fn purpose(message: &Message) -> &'static str {
+    if is_told(message) { "told" } else { message.purpose.as_str() }
+}
+
+fn is_told(message: &Message) -> bool {
+    let waits = |card: &Card| matches!(card.standing, Standing::Waiting | Standing::Changed);
+    message.purpose == Purpose::Ask && !message.cards.iter().any(waits)
+}
+
+fn action(card: &Card, is_told: bool) -> ActionData<'_> {
     ActionData {
         id: card.action.to_string(),
         version: card.version,
@@ -117,7 +128,7 @@ fn action(card: &Card) -> ActionData<'_> {
         tier: card.tier.as_str(),
         rule: &card.rule,
         approvals: card.approvals,
-        approvals_needed: card.needed,
+        approvals_needed: if is_told { 0 } else { card.needed },
         expires_at: card.expires,
         standing: match &card.standing {
             Standing::Waiting | Standing::Changed => StandingData { status: "pending", by: None, at: None },

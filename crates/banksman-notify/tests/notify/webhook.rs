@@ -70,6 +70,21 @@ async fn settled_digest_and_test_are_events_too() {
 }
 
 #[tokio::test]
+async fn what_runs_already_is_told_and_not_asked() {
+    let service = Service::start(|_, _| Conduct::answer(200, "")).unwrap();
+    let channel = webhook(local(), &service.url());
+    channel.send(&message(Purpose::Ask, "t", vec![approved()])).await.unwrap();
+    channel.send(&ask("t")).await.unwrap();
+    let heard = service.heard();
+    let events: Vec<Value> = heard.iter().map(|heard| serde_json::from_slice(&heard.body).unwrap()).collect();
+    for (event, purpose, needed) in [(&events[0], "told", 0), (&events[1], "ask", 1)] {
+        assert_eq!(event["type"], format!("banksman.notification.{purpose}"));
+        assert_eq!(event["data"]["purpose"], purpose);
+        assert_eq!(event["data"]["actions"][0]["approvals_needed"], needed);
+    }
+}
+
+#[tokio::test]
 async fn an_address_inside_is_not_called_unless_the_operator_names_it() {
     let service = Service::start(|_, _| Conduct::answer(200, "")).unwrap();
     let channel = webhook(Arc::new(Outward::new(Reach::public())), &service.url());

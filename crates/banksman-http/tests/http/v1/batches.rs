@@ -122,3 +122,58 @@ async fn a_batch_comes_whole_or_not_at_all() {
     }
     assert_eq!(server.newest_seq().await, before);
 }
+
+#[tokio::test]
+async fn a_batch_sent_again_with_its_key_is_the_same_batch() {
+    let server = Server::start().await;
+    let send = |items: Value, key: &str| {
+        let request = Request::post("/v1/batches", &json!({"items": items})).by(&server.riley);
+        server.send(request.header("Idempotency-Key", key))
+    };
+    let items = || json!([item("read_file", 1), item("read_file", 2)]);
+    let first = send(items(), "k").await.ok(200);
+    let before = server.newest_seq().await;
+    let again = send(items(), "k").await.ok(200);
+    assert_eq!((id(&again), &again["items"][0]["joined"]), (id(&first), &json!(true)));
+    assert_eq!(server.newest_seq().await, before, "nothing new was authorised");
+    send(json!([item("read_file", 1)]), "k").await.problem(422, "idempotency_key_reused");
+    let single = |key: &str| {
+        let request = Request::post("/v1/actions", &item("read_file", 1)).by(&server.riley);
+        server.send(request.header("Idempotency-Key", key))
+    };
+    single("k").await.problem(422, "idempotency_key_reused");
+    single("one").await.ok(200);
+    send(items(), "one").await.problem(422, "idempotency_key_reused");
+    send(items(), "").await.problem(422, "invalid_request");
+}
+
+#[tokio::test]
+async fn an_agent_that_asks_again_learns_which_batch_it_asked_for() {
+    let server = Server::start().await;
+    let items = || json!([item("send_email", 1), item("read_file", 2)]);
+    let first = propose(&server, items()).await.ok(200);
+    assert_eq!(id(&propose(&server, items()).await.ok(200)), id(&first));
+    propose(&server, json!([item("send_email", 1)])).await.problem(422, "invalid_request");
+}
+
+#[tokio::test]
+async fn a_batch_is_answered_when_all_of_it_is_decided() {
+    let server = Server::start().await;
+    let items = json!([item("send_email", 1), item("read_file", 2), item("send_email", 3)]);
+    let request = Request::post("/v1/batches", &json!({"items": items})).by(&server.riley);
+    let decide_both = async {
+        for n in [1, 3] {
+            let held = loop {
+                let listed =
+                    server.send(Request::get("/v1/actions?status=pending").by(&server.ann)).await.ok(200);
+                let items = listed["items"].as_array().unwrap();
+                if let Some(held) = items.iter().find(|action| action["args"]["n"] == n) {
+                    break held.clone();
+                }
+            };
+            server.decide(&server.ann, &held, json!({"decision": "deny"})).await.ok(200);
+        }
+    };
+    let (answer, ()) = tokio::join!(server.send(request.header("Prefer", "wait=25")), decide_both);
+    assert_eq!(statuses(&answer.ok(200)["items"]), ["denied", "authorised", "denied"]);
+}

@@ -78,3 +78,17 @@ async fn a_freeze_says_exactly_one_thing() {
     server.send(Request::new("POST", "/v1/freezes").by(&server.ann)).await.problem(422, "invalid_request");
     assert_eq!(server.newest_seq().await, before);
 }
+
+#[tokio::test]
+async fn the_log_says_which_freeze_stopped_a_proposal() {
+    let server = Server::start().await;
+    let frozen = freeze(&server, json!({"everything": true, "reason": "incident 7"})).await.ok(201);
+    let proposal =
+        |tool: &str| Request::post("/v1/actions", &json!({"tool": tool, "args": {}})).by(&server.riley);
+    server.send(proposal("send_email")).await.problem(403, "blocked");
+    server.send(proposal("drop_database")).await.problem(403, "blocked");
+    let log = server.send(Request::get("/v1/audit?type=proposed").by(&server.ann)).await.ok(200);
+    let stopped = |item: usize| log["items"][item]["event"].get("freeze");
+    assert_eq!(stopped(0), None, "policy blocks it, frozen or not");
+    assert_eq!(stopped(1), Some(&json!({"id": frozen["id"], "reason": "incident 7"})));
+}

@@ -80,6 +80,11 @@ async fn no_grant_overrides_policy() {
     let server = Server::start().await;
     for tool in ["send_email", "pay", "delete_customer", "drop_database"] {
         let body = json!({"agent": "riley", "tool": tool, "expires_in_seconds": 60});
+        grant(&server, body).await.problem(422, "remember_not_allowed");
+        // Of one call it is not known beforehand what policy will say.
+        let exact = server.propose_as(&server.sam, json!({"tool": "run_tests", "args": {}})).await;
+        let body =
+            json!({"agent": "riley", "tool": tool, "digest": exact["digest"], "expires_in_seconds": 60});
         grant(&server, body).await.ok(201);
     }
     for tool in ["send_email", "pay", "delete_customer"] {

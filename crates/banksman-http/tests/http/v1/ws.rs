@@ -142,3 +142,20 @@ async fn sockets_end_with_the_server() {
     server.stop();
     assert!(next(&mut socket).await.is_none());
 }
+
+#[tokio::test]
+async fn a_client_that_says_goodbye_is_answered() {
+    let server = Server::start().await;
+    let mut socket = connect(&server, &server.ann, "/v1/ws").await;
+    socket.send(Message::Close(None)).await.unwrap();
+    let answer = async {
+        loop {
+            match socket.next().await {
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                other => return other,
+            }
+        }
+    };
+    let answer = timeout(PATIENCE, answer).await.expect("no answer");
+    assert!(matches!(answer, Some(Ok(Message::Close(_)))), "{answer:?}");
+}

@@ -73,6 +73,29 @@ async fn pages_follow_each_other_without_gap_or_repeat() {
 }
 
 #[tokio::test]
+async fn a_last_page_that_is_full_says_that_it_is_the_last() {
+    let server = Server::start().await;
+    for n in 0..4 {
+        server.propose("send_email", json!({"n": n})).await;
+    }
+    let first = list(&server, "?limit=2").await;
+    let next = format!("?limit=2&cursor={}", first["next_cursor"].as_str().unwrap());
+    let last = list(&server, &next).await;
+    assert_eq!((ids(&last).len(), last.get("next_cursor")), (2, None));
+    assert!(list(&server, "?limit=4").await.get("next_cursor").is_none());
+}
+
+#[tokio::test]
+async fn an_unknown_order_names_those_that_there_are() {
+    let server = Server::start().await;
+    let answer = server.send(Request::get("/v1/actions?order=foo").by(&server.ann)).await;
+    let problem = answer.problem(422, "invalid_request");
+    for order in ["asc", "desc", "urgency", "deadline", "risk"] {
+        assert!(problem["detail"].as_str().unwrap().contains(order), "{problem}");
+    }
+}
+
+#[tokio::test]
 async fn absurd_questions_are_refused() {
     let server = Server::start().await;
     for query in [

@@ -87,3 +87,45 @@ async fn edited_numbers_keep_every_digit() {
     assert_eq!(answer.status, 200);
     assert!(answer.text().contains("1.234567890123456789012345678905e+29"), "{}", answer.text());
 }
+
+#[tokio::test]
+async fn the_agent_is_told_what_changed() {
+    let server = Server::start().await;
+    let action = server.propose("send_email", json!({"to": "everyone"})).await;
+    assert!(action.get("proposed_args").is_none());
+    let edited = server.decide(&server.ann, &action, modify(json!({"to": "ada"}))).await.ok(200);
+    let shown = server.show(&server.riley, &action).await;
+    let resolved = crate::client::Request::get("/v1/resolutions").by(&server.riley);
+    let resolved = server.send(resolved).await.ok(200);
+    let again = json!({"tool": "send_email", "args": {"to": "ada"}});
+    let joined = server.propose_as(&server.riley, again).await;
+    let claimed = server.claim(&server.riley, &edited).await.ok(200);
+    for told in [&edited, &shown, &resolved["items"][0], &joined, &claimed] {
+        assert_eq!(
+            (&told["args"], &told["proposed_args"]),
+            (&json!({"to": "ada"}), &json!({"to": "everyone"}))
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_is_hidden_is_hidden_in_what_was_proposed() {
+    let server = Server::start().await;
+    let action = server.propose("charge_card", json!({"amount": 50, "card": "4111-1111"})).await;
+    let edit = modify(json!({"amount": 40, "card": "[redacted]"}));
+    let edited = server.decide(&server.ann, &action, edit).await.ok(200);
+    assert_eq!(edited["proposed_args"], json!({"amount": 50, "card": "[redacted]"}));
+    let whole = server.show(&server.riley, &action).await;
+    assert_eq!(whole["proposed_args"], json!({"amount": 50, "card": "4111-1111"}));
+}
+
+#[tokio::test]
+async fn the_log_keeps_what_the_editor_told_the_agent() {
+    let server = Server::start().await;
+    let action = server.propose("send_email", json!({"to": "everyone"})).await;
+    let mut edit = modify(json!({"to": "ada"}));
+    edit["message"] = json!("only to Ada");
+    server.decide(&server.ann, &action, edit).await.ok(200);
+    let log = crate::client::Request::get("/v1/audit?type=modified").by(&server.ann);
+    assert_eq!(server.send(log).await.ok(200)["items"][0]["event"]["message"], "only to Ada");
+}

@@ -72,7 +72,7 @@ async fn what_policy_blocks_is_refused_and_on_record() {
 async fn who_asks_comes_from_the_credential_and_nothing_else_may_be_claimed() {
     let server = Server::start().await;
     let before = server.newest_seq().await;
-    for member in ["agent", "tier", "risk", "status", "approved_by", "reviewer", "nonsense"] {
+    for member in ["agent", "tier", "risk", "status", "approved_by", "reviewer", "forwarded", "nonsense"] {
         let mut body = email("ada");
         body[member] = json!("auto");
         let problem = server.send(propose(&server, &body)).await.problem(422, "invalid_action");
@@ -224,10 +224,39 @@ async fn a_patient_agent_learns_of_the_decision_when_it_falls() {
                 server.send(Request::get("/v1/actions?status=pending").by(&server.ann)).await.ok(200);
             server.decide(&server.ann, &pending["items"][0], json!({"decision": decision})).await.ok(200);
         });
-        let action = answer.ok(200);
-        assert_eq!(action["status"], status);
-        assert_eq!(action.get("authorization").is_some(), status == "authorised");
+        if decision == "approve" {
+            assert!(answer.ok(200)["authorization"].is_string());
+        } else {
+            assert_eq!(answer.problem(403, "denied")["action_status"], status);
+        }
         assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_goes_by_the_status_runs_nothing_that_was_not_let_run() {
+    let server = Server::start().await;
+    let keyed = |to: &str| propose(&server, &email(to)).header("Idempotency-Key", to);
+    let denied = server.send(keyed("denied")).await.ok(202);
+    let answer = json!({"decision": "respond", "reason": "too many", "message": "use the template"});
+    server.decide(&server.ann, &denied, answer).await.ok(200);
+    let problem = server.send(keyed("denied")).await.problem(403, "denied");
+    assert_eq!((&problem["action"], &problem["decided_by"]), (&denied["id"], &json!("ann")));
+    assert_eq!(problem["message"], "use the template");
+    assert!(problem["detail"].as_str().unwrap().contains("too many"), "{problem}");
+
+    let cancelled = server.send(keyed("cancelled")).await.ok(202);
+    server.cancel(&server.riley, &cancelled, json!({})).await.ok(200);
+    let revoked = server.send(keyed("revoked")).await.ok(202);
+    server.approve(&server.ann, &revoked).await;
+    server.cancel(&server.riley, &revoked, json!({})).await.ok(200);
+    let lapsed = server.send(keyed("lapsed")).await.ok(202);
+    server.approve(&server.ann, &lapsed).await;
+    server.send(keyed("expired")).await.ok(202);
+    server.pass(Duration::from_secs(3600)).await;
+    for status in ["cancelled", "revoked", "lapsed", "expired"] {
+        let problem = server.send(keyed(status)).await.problem(403, "not_authorised");
+        assert_eq!(problem["action_status"], status);
     }
 }
 
