@@ -4,10 +4,10 @@ use std::fmt;
 use std::time::Duration;
 
 use banksman_core::wire::{
-    ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, ClaimBody, ClaimView,
-    DecisionRequest, DelegationBody, DelegationView, DeliveryView, EventView, FallbackBody, FreezeBody,
-    FreezeView, GrantBody, GrantView, JobView, List, ModeBody, ModeView, OutcomeBody, Page, PolicyView,
-    ResolutionsView, TestMessageBody, TestMessageView,
+    ActionView, BatchDecisionRequest, BatchDecisionView, BatchView, CancelBody, CheckpointView, ClaimBody,
+    ClaimView, DecisionRequest, DelegationBody, DelegationView, DeliveryView, EventView, FallbackBody,
+    FreezeBody, FreezeView, GrantBody, GrantView, JobView, List, ModeBody, ModeView, OutcomeBody, Page,
+    PolicyView, ProofView, ResolutionsView, TestMessageBody, TestMessageView,
 };
 use banksman_core::{ActionId, BatchId, DelegationId, FreezeId, GrantId};
 use serde::Serialize;
@@ -19,6 +19,7 @@ use crate::{ActionsQuery, AuditQuery, ClientError, Events, PostQuery, Proposal};
 ///
 /// Connecting may take five seconds and a whole call thirty, plus what the call itself asks to wait. Nothing is
 /// ever sent twice: whether to repeat is for callers to decide, who know what repeating costs.
+#[derive(Clone)]
 pub struct Client {
     transport: Transport,
 }
@@ -51,13 +52,21 @@ impl Client {
         self.transport.base()
     }
 
-    /// Proposes an action. The answer is an action that is authorised or pending; a blocked one is a
-    /// [`ClientError::Problem`].
+    /// Proposes an action. The answer is the action as it stands; a blocked one is a [`ClientError::Problem`]. What
+    /// people or time said no to while this waited, or before to the same key, is looked up: its status says so.
     ///
     /// # Errors
     /// As every call here: [`ClientError`] says whether the request was seen, refused or not understood.
     pub fn propose(&self, proposal: &Proposal<'_>) -> Result<ActionView, ClientError> {
-        self.transport.fetch(proposing("/v1/actions", proposal))
+        match self.transport.fetch(proposing("/v1/actions", proposal)) {
+            Err(ClientError::Problem(problem)) if matches!(&*problem.code, "denied" | "not_authorised") => {
+                match problem.action {
+                    Some(id) => self.action(id),
+                    None => Err(ClientError::Problem(problem)),
+                }
+            }
+            answer => answer,
+        }
     }
 
     /// An action as it stands.
@@ -336,6 +345,22 @@ impl Client {
     /// As [`Client::propose`].
     pub fn audit(&self, query: &AuditQuery) -> Result<Page<EventView>, ClientError> {
         self.transport.fetch(Call::get("/v1/audit").query(query.pairs()))
+    }
+
+    /// The audit log as it stands, signed.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn checkpoint(&self) -> Result<CheckpointView, ClientError> {
+        self.transport.fetch(Call::get("/v1/audit/checkpoint"))
+    }
+
+    /// That an event is in it, in its place.
+    ///
+    /// # Errors
+    /// As [`Client::propose`].
+    pub fn proof(&self, seq: u64) -> Result<ProofView, ClientError> {
+        self.transport.fetch(Call::get(format!("/v1/audit/proof/{seq}")))
     }
 
     /// What happens from now on, or after event `since`, until the connection ends.

@@ -81,6 +81,7 @@ fn never_sent(error: &ureq::Error) -> bool {
         | ureq::Error::InvalidProxyUrl
         | ureq::Error::Tls(_)
         | ureq::Error::Timeout(ureq::Timeout::Resolve | ureq::Timeout::Connect) => true,
+        ureq::Error::Io(error) if is_no_name(error) || is_no_tls(error) => true,
         ureq::Error::Io(error) => matches!(
             error.kind(),
             io::ErrorKind::ConnectionRefused
@@ -92,4 +93,14 @@ fn never_sent(error: &ureq::Error) -> bool {
         ),
         _ => false,
     }
+}
+
+/// A name that could not be looked up has a kind of error of its own, which only its words give away.
+fn is_no_name(error: &io::Error) -> bool {
+    error.to_string().starts_with("failed to lookup address information")
+}
+
+/// Whoever answers the first words of TLS with something else has not been told anything after them.
+fn is_no_tls(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData && error.to_string().contains("InvalidContentType")
 }

@@ -84,6 +84,7 @@ fn action(status: Status) -> ActionView {
         tool: "refund".into(),
         kind: Kind::Tool,
         args,
+        proposed_args: None,
         created_at: Timestamp::from_micros(1_700_000_000_000_000),
         expires_at: None,
         observed: false,
@@ -125,6 +126,25 @@ fn a_proposal_is_passed_on_byte_for_byte() {
     ] {
         assert!(head.contains(header), "{header} in {head}");
     }
+}
+
+#[test]
+fn what_was_denied_while_it_waited_is_an_action_that_says_so() {
+    let problem = |code: &str, more: &str| {
+        let problem = format!(
+            r#"{{"type":"urn:banksman:error:{code}","title":"no","status":403,"detail":"no","code":"{code}"{more}}}"#
+        );
+        answer("403 Forbidden", &problem)
+    };
+    let about = format!(r#","action":"{ID}","action_status":"denied","message":"use the template""#);
+    for code in ["denied", "not_authorised"] {
+        let server =
+            Server::answering(vec![problem(code, &about), answer("200 OK", &json(&action(Status::Denied)))]);
+        assert_eq!(server.client().propose(&Proposal::new("{}")).unwrap(), action(Status::Denied));
+        assert!(server.asked()[1].starts_with(&format!("GET /v1/actions/{ID} ")));
+    }
+    let server = Server::answering(vec![problem("blocked", &about)]);
+    assert_eq!(server.client().propose(&Proposal::new("{}")).unwrap_err().code(), Some("blocked"));
 }
 
 #[test]
@@ -292,4 +312,22 @@ fn a_client_with_little_patience_gives_up_soon_and_does_not_call_that_unseen() {
     let error = client.mode().unwrap_err();
     assert!(matches!(error, ClientError::NoAnswer { .. }), "{error:?}");
     assert!(began.elapsed() < std::time::Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+#[test]
+fn what_was_certainly_not_sent_is_not_said_to_be_perhaps() {
+    let nowhere = Client::new("http://no-such-host.invalid", "t").unwrap().ready().unwrap_err();
+    assert!(matches!(nowhere, ClientError::Unreachable { .. }), "{nowhere:?}");
+    // A server that speaks no TLS, spoken to with it: it gets to read a greeting, and nothing else.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}", listener.local_addr().unwrap());
+    let plain = std::thread::spawn(move || {
+        let (mut stream, _) = listener.accept().unwrap();
+        let mut heard = [0; 16];
+        stream.read_exact(&mut heard).unwrap();
+        stream.write_all(answer("400 Bad Request", "").as_bytes()).unwrap();
+    });
+    let error = Client::new(&url, "t").unwrap().ready().unwrap_err();
+    assert!(matches!(error, ClientError::Unreachable { .. }), "{error:?}");
+    plain.join().unwrap();
 }

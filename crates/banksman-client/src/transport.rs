@@ -17,6 +17,7 @@ const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 const MAX_ANSWER_BYTES: u64 = 64 * 1024 * 1024;
 const EXCERPT_CHARS: usize = 200;
 
+#[derive(Clone)]
 pub(crate) struct Transport {
     agent: ureq::Agent,
     base: String,

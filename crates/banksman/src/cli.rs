@@ -5,7 +5,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::{Args, Parser, Subcommand};
+use clap::builder::Resettable;
+use clap::error::ErrorKind;
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 use crate::commands::{
     approve, audit, cancel, check, delegate, deny, doctor, exec, freeze, grant, hook, jobs, mcp, migrate,
@@ -154,6 +156,20 @@ pub(crate) fn command_line() -> Vec<OsString> {
     as_typed(std::env::args_os().collect())
 }
 
+/// Reads a command line.
+pub(crate) fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(words).map_err(|error| {
+        if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
+            return error;
+        }
+        // What the environment gives is no part of what was typed; told with it, a mistake would look as if it had to be.
+        let typed = ["url", "token", "data"].into_iter().fold(Cli::command(), |command, name| {
+            command.mut_arg(name, |argument| argument.env(Resettable::<clap::builder::OsStr>::Reset))
+        });
+        typed.try_get_matches_from(words).err().unwrap_or(error)
+    })
+}
+
 fn as_typed(mut words: Vec<OsString>) -> Vec<OsString> {
     let name = words.first().map(PathBuf::from).and_then(|path| path.file_name().map(OsString::from));
     // A login shell's name begins with a dash.
@@ -194,8 +210,6 @@ impl fmt::Debug for Secret {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
 
     fn parse(line: &str) -> Result<Cli, clap::Error> {

@@ -25,6 +25,13 @@ impl Context {
         Self { globals, now: now(), screen: Screen::of_stdout() }
     }
 
+    /// Whether someone said which server, rather than nobody.
+    pub(crate) fn names_server(&self) -> bool {
+        let url = self.globals.url.trim();
+        let named = std::env::var_os("BANKSMAN_URL").is_some_and(|url| !url.is_empty());
+        !url.is_empty() && (named || url != DEFAULT_URL)
+    }
+
     /// A client with the configured server and token; nothing is sent yet.
     pub(crate) fn client(&self) -> anyhow::Result<Client> {
         let url = match self.globals.url.trim() {

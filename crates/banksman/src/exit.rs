@@ -1,11 +1,13 @@
 //! How a command ends, for scripts to rely on.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::Write;
 use std::process::ExitCode;
 
 use banksman_client::ClientError;
 use banksman_core::wire::Problem;
+use serde_json::{Map, Value};
 
 use crate::context::Context;
 use crate::display::Visible;
@@ -51,6 +53,8 @@ impl From<Exit> for ExitCode {
 struct Stop {
     exit: Exit,
     message: String,
+    /// What programs get to know besides.
+    more: Map<String, Value>,
 }
 
 impl fmt::Display for Stop {
@@ -63,24 +67,62 @@ impl std::error::Error for Stop {}
 
 /// An error that ends the command with this code.
 pub(crate) fn stop(exit: Exit, message: impl Into<String>) -> anyhow::Error {
-    Stop { exit, message: message.into() }.into()
+    Stop { exit, message: message.into(), more: Map::new() }.into()
+}
+
+/// The same, with more for programs than the words.
+pub(crate) fn stop_telling(
+    exit: Exit,
+    message: impl Into<String>,
+    more: Map<String, Value>,
+) -> anyhow::Error {
+    Stop { exit, message: message.into(), more }.into()
 }
 
 /// Says what went wrong and gives the code for it.
 pub(crate) fn report(error: &anyhow::Error, context: &Context) -> ExitCode {
     let problem = error.downcast_ref::<ClientError>().and_then(ClientError::problem);
-    if context.globals.json
-        && let Some(problem) = problem
-    {
+    if context.globals.json {
         // If even this fails there is nobody left to tell.
-        let _ = context.print_json(problem);
+        let _ = match problem {
+            Some(problem) => context.print_json(problem),
+            None => context.print_json(&document(error)),
+        };
     }
-    let mut text = format!("banksman: {}\n", message(error));
+    let message = message(error);
+    // Words for a host's person begin with our name; here it is there already.
+    let mut text = format!("banksman: {}\n", message.strip_prefix("Banksman: ").unwrap_or(&message));
     if let Some(hint) = problem.and_then(hint) {
         text.push_str(&format!("{}\n", Visible(&hint)));
     }
     let _ = std::io::stderr().write_all(text.as_bytes());
     exit_of(error).into()
+}
+
+/// What a program reads of a failure that is not the server's.
+fn document(error: &anyhow::Error) -> Map<String, Value> {
+    let mut document = Map::new();
+    document.insert("error".into(), format!("{error:#}").into());
+    document.insert("exit".into(), (exit_of(error) as u8).into());
+    if let Some(stop) = error.downcast_ref::<Stop>() {
+        document.extend(stop.more.clone());
+    }
+    document
+}
+
+/// Says what is wrong with a command line, or shows the help that it asks for.
+pub(crate) fn misunderstood(error: &clap::Error, words: &[OsString]) -> ExitCode {
+    let ours = words.iter().take_while(|word| *word != "--");
+    if error.use_stderr() && ours.into_iter().any(|word| word == "--json") {
+        let text = error.render().to_string();
+        // What follows the first blank line is how it is used.
+        let problem = text.split("\n\n").next().unwrap_or_default();
+        let problem = problem.strip_prefix("error: ").unwrap_or(problem);
+        let document = serde_json::json!({ "error": problem, "exit": Exit::Usage as u8 });
+        let _ = writeln!(std::io::stdout(), "{document}");
+    }
+    let _ = error.print();
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(Exit::Usage as u8))
 }
 
 /// The whole story. Only our own messages may have lines: what a server says may quote an agent.
@@ -93,7 +135,7 @@ fn message(error: &anyhow::Error) -> String {
     }
 }
 
-fn exit_of(error: &anyhow::Error) -> Exit {
+pub(crate) fn exit_of(error: &anyhow::Error) -> Exit {
     if let Some(stop) = error.downcast_ref::<Stop>() {
         return stop.exit;
     }
@@ -149,6 +191,7 @@ mod tests {
             current_version: None,
             current_digest: None,
             decided_by: None,
+            message: None,
         }
     }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use banksman_engine::{Clock, Engine, EngineConfig, Signer, SystemClock};
-use banksman_policy::{DEFAULT_POLICY, Policy, Source};
+use banksman_policy::{DEFAULT_POLICY, Place, Policy, PolicyError, Source};
 use banksman_store::sqlite::SqliteStore;
 use banksman_store::{Store, StoreError};
 
-use crate::exit::{Exit, stop};
+use crate::exit::{Exit, stop, stop_telling};
 
 pub(crate) struct Folder {
     path: PathBuf,
@@ -26,11 +26,9 @@ pub(crate) struct Lock {
 impl Folder {
     /// The folder, made if there is none. Nobody else may look inside.
     pub(crate) fn open_or_create(path: &Path) -> anyhow::Result<Self> {
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(path)
-            .with_context(|| format!("cannot make the data folder {}", path.display()))?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| {
+            format!("cannot make the data folder {}: name another with --data DIR", path.display())
+        })?;
         Ok(Self { path: path.to_owned() })
     }
 
@@ -38,7 +36,8 @@ impl Folder {
     pub(crate) fn open(path: &Path) -> anyhow::Result<Self> {
         let folder = Self::at(path);
         folder.must_not_have_moved()?;
-        if !folder.database().exists() {
+        let found = folder.database().try_exists().map_err(|error| closed(path, &error))?;
+        if !found {
             return Err(stop(
                 Exit::NotFound,
                 format!(
@@ -134,6 +133,21 @@ impl Folder {
     /// What those servers' tools were when they were first seen.
     pub(crate) fn tool_pins(&self) -> PathBuf {
         self.path.join("mcp-tools.json")
+    }
+
+    /// Where people reach the server that runs on this folder, or ran on it last.
+    fn address(&self) -> PathBuf {
+        self.path.join("serve.url")
+    }
+
+    /// Notes where people reach the server, for commands that hand out links to it.
+    pub(crate) fn note_address(&self, url: &str) -> anyhow::Result<()> {
+        write_new(&self.address(), url.as_bytes())
+    }
+
+    /// What was noted, if anything was.
+    pub(crate) fn noted_address(&self) -> Option<String> {
+        fs::read_to_string(self.address()).ok().filter(|url| !url.is_empty())
     }
 
     /// Makes sure that no second server writes here.
@@ -241,6 +255,16 @@ pub(crate) fn policy_sources(path: &Path) -> anyhow::Result<Vec<Source>> {
         .collect()
 }
 
+/// What is not ours to look into is not missing.
+fn closed(path: &Path, error: &std::io::Error) -> anyhow::Error {
+    let path = path.display();
+    if error.kind() == std::io::ErrorKind::PermissionDenied {
+        let words = format!("cannot look into {path}: only its owner may read it: run this as that user");
+        return stop(Exit::NotAllowed, words);
+    }
+    stop(Exit::Failure, format!("cannot look into {path}: {error}"))
+}
+
 fn unreadable(path: &Path, error: &std::io::Error) -> anyhow::Error {
     stop(Exit::Usage, format!("cannot read the policy {}: {error}", path.display()))
 }
@@ -254,8 +278,18 @@ fn is_yaml(path: &Path) -> bool {
 /// Reads a policy; a policy that cannot be read is no policy.
 pub(crate) fn read_policy(path: &Path) -> anyhow::Result<Policy> {
     let sources = policy_sources(path)?;
-    Policy::compile(&sources)
-        .map_err(|error| stop(Exit::Usage, format!("the policy {} cannot be used:\n{error}", path.display())))
+    Policy::compile(&sources).map_err(|error| {
+        let words = format!("the policy {} cannot be used:\n{error}", path.display());
+        stop_telling(Exit::Usage, words, where_it_is_wrong(&error))
+    })
+}
+
+/// For programs: that it is no policy, and the places to look at.
+fn where_it_is_wrong(error: &PolicyError) -> serde_json::Map<String, serde_json::Value> {
+    let Place { file, line, column } = error.place();
+    let place =
+        serde_json::json!({ "file": file, "line": line, "column": column, "problem": error.problem() });
+    [("ok".to_owned(), false.into()), ("errors".to_owned(), vec![place].into())].into_iter().collect()
 }
 
 fn private() -> OpenOptions {
@@ -300,6 +334,13 @@ mod tests {
         for path in [folder.path().to_owned(), folder.key(), folder.policy(), folder.database()] {
             assert!(!is_shared(&path).unwrap(), "{}", path.display());
         }
+    }
+
+    #[test]
+    fn what_is_closed_to_us_is_not_called_missing() {
+        let error = closed(Path::new("/srv/data"), &std::io::ErrorKind::PermissionDenied.into());
+        assert!(error.to_string().contains("run this as that user"), "{error}");
+        assert_eq!(crate::exit::exit_of(&error), Exit::NotAllowed);
     }
 
     #[test]

@@ -2,8 +2,6 @@
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 mod channels;
 mod cli;
 mod commands;
@@ -23,6 +21,7 @@ mod snippet;
 mod span;
 mod table;
 
+mod environment;
 mod gate;
 mod hook;
 mod prompt;
@@ -34,11 +33,16 @@ mod review;
 mod select;
 
 #[cfg(test)]
+mod documented;
+#[cfg(test)]
 mod sample;
 
 fn main() -> ExitCode {
-    // Clap itself answers --help and mistakes, with the exit codes 0 and 2.
-    let cli = cli::Cli::parse_from(cli::command_line());
+    let words = cli::command_line();
+    let cli = match cli::parse(&words) {
+        Ok(cli) => cli,
+        Err(error) => return exit::misunderstood(&error, &words),
+    };
     let context = context::Context::new(cli.globals);
     let done = match cli.command {
         Some(command) => commands::run(command, &context),

@@ -22,6 +22,9 @@ const ROUND: u64 = 5;
 /// How long to leave a server alone that did not answer.
 const BREATH: Duration = Duration::from_millis(500);
 
+/// The heading over what a reviewer changed before.
+pub(crate) const EDITED: &str = "What a reviewer changed of what the agent proposed";
+
 /// An action that is about to be decided, as it was fetched.
 pub(crate) struct Review<'a> {
     context: &'a Context,
@@ -32,7 +35,7 @@ pub(crate) struct Review<'a> {
 /// Whether to ask before sending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Confirmation {
-    /// Ask, if someone is there to answer.
+    /// Ask; where nobody is there to answer, nothing is sent.
     Ask,
     /// The command line has said yes already.
     Given,
@@ -97,7 +100,15 @@ impl<'a> Review<'a> {
         question: &str,
     ) -> anyhow::Result<ExitCode> {
         // What is no longer pending is not asked about: the server says precisely why it is too late.
-        if self.action.status == Status::Pending && self.context.can_ask() {
+        let pending = self.action.status == Status::Pending;
+        if pending && confirmation == Confirmation::Ask && !self.context.can_ask() {
+            // A pipe may say anything, a no included, and silence is no yes.
+            return Err(stop(
+                Exit::Usage,
+                "nobody is here to ask: look at it with `banksman show`, then say --yes; nothing was sent",
+            ));
+        }
+        if pending && self.context.can_ask() {
             if self.action.verdict.require_reason && request.reason.is_none() {
                 let reason = self.context.ask("Policy asks for a reason:")?;
                 request.reason = Some(reason).filter(|reason| !reason.is_empty());
@@ -147,6 +158,10 @@ fn summary(heading: &'static str, action: &ActionView, context: &Context) -> Str
     }
     sheet.field("arguments", if shown == Shown::Whole { "exactly these:" } else { "shown of them:" });
     sheet.json(&action.args);
+    if let Some(proposed) = &action.proposed_args {
+        sheet.section(EDITED);
+        sheet.changes(proposed, &action.args);
+    }
     sheet.into_text() + "\n"
 }
 

@@ -1,9 +1,11 @@
 //! Running a command that has been let run: exactly it, with its signals and its exit code.
 
 use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::{ExitCode, ExitStatus};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -15,8 +17,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::context::Context;
 use crate::display::Visible;
+use crate::environment::unjudged;
 use crate::exit::{Exit, stop};
-use crate::gate::{Gate, Question, Ruling, ServerGate, Where};
+use crate::gate::{Gate, Leave, Question, Ruling, ServerGate, Where, code_of_signal};
 use crate::prompt::{self, Asking, Card, Choice};
 
 /// What policies know commands as.
@@ -80,8 +83,19 @@ pub(crate) fn gated(
             action.id, action.verdict.risk, action.id
         ));
     };
-    let question =
-        Question { action, agent: "exec", key: None, until: None, takes_edits: false, on_hold: Some(&held) };
+    let leave: Leave = Arc::new(|signal, words| {
+        let _ = writeln!(std::io::stderr(), "banksman: stopped. {}", Visible(words));
+        std::process::exit(code_of_signal(signal));
+    });
+    let question = Question {
+        action,
+        agent: "exec",
+        key: None,
+        until: None,
+        takes_edits: false,
+        on_hold: Some(&held),
+        leave: Some(leave),
+    };
     match gate.ask(&question, context) {
         Ruling::Allowed(clearance) => match (&gate, clearance.claimed) {
             (Gate::Server(server), Some(id)) => run_and_report(program, server, id, context),
@@ -128,7 +142,11 @@ fn replace(program: &Program) -> anyhow::Error {
     let Some((name, args)) = program.argv.split_first() else {
         return stop(Exit::Usage, "there is nothing to run");
     };
-    let error = std::process::Command::new(name).args(args).exec();
+    let mut command = std::process::Command::new(name);
+    for name in unjudged() {
+        command.env_remove(name);
+    }
+    let error = command.args(args).exec();
     not_started(name, &error);
     std::process::exit(i32::from(start_code(&error)))
 }
@@ -168,7 +186,11 @@ fn run(program: &Program) -> std::io::Result<ExitStatus> {
         let mut hangup = signal(SignalKind::hangup())?;
         let mut user1 = signal(SignalKind::user_defined1())?;
         let mut user2 = signal(SignalKind::user_defined2())?;
-        let mut child = tokio::process::Command::new(name).args(args).spawn()?;
+        let mut command = tokio::process::Command::new(name);
+        for name in unjudged() {
+            command.env_remove(name);
+        }
+        let mut child = command.args(args).spawn()?;
         let pid = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
         loop {
             let passed_on = tokio::select! {
@@ -210,6 +232,6 @@ fn failed(error: String) -> OutcomeBody {
 
 /// As shells say it: the program's own code, or 128 and the signal that ended it.
 fn code_of(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| Some(128 + status.signal()?)).unwrap_or(1);
+    let code = status.code().or_else(|| status.signal().map(code_of_signal)).unwrap_or(1);
     u8::try_from(code).unwrap_or(u8::MAX)
 }

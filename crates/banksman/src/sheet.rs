@@ -82,8 +82,27 @@ impl Sheet {
         }
     }
 
+    /// The members of two objects that differ, before and after.
+    pub(crate) fn changes(&mut self, old: &CanonicalJson, new: &CanonicalJson) {
+        let (Ok(Json::Object(old)), Ok(Json::Object(new))) = (old.to_json(), new.to_json()) else {
+            return self.note("The arguments are no objects: they cannot be compared.");
+        };
+        for (key, before) in old.iter() {
+            let after = new.get(key);
+            if after != Some(before) {
+                self.change('-', key, before);
+            }
+            if let Some(after) = after.filter(|after| *after != before) {
+                self.change('+', key, after);
+            }
+        }
+        for (key, after) in new.iter().filter(|(key, _)| old.get(key).is_none()) {
+            self.change('+', key, after);
+        }
+    }
+
     /// One side of a change: a member of a JSON object, behind its sign.
-    pub(crate) fn change(&mut self, sign: char, key: &str, value: &Json) {
+    fn change(&mut self, sign: char, key: &str, value: &Json) {
         let key = value_on_one_line(&Json::String(key.to_owned()));
         self.gutter(sign, &format!("{key}: {}", value_on_one_line(value)));
     }

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use serde_json::{Value, json};
 
 use crate::packages::{self, Packages};
@@ -148,9 +149,21 @@ const PEERS: &[Peer] = &[
 
 /// Everything that is measured is built first, and as it is shipped.
 pub(crate) fn run(rest: &[&str]) -> anyhow::Result<()> {
-    let mut options: Vec<&str> = rest.to_vec();
-    let alone = options.iter().position(|word| *word == "--no-peers").map(|at| options.remove(at)).is_some();
-    test::cargo(&["build", "--quiet", "--release", "--package", "banksman"])?;
+    let (mut options, mut alone, mut built) = (Vec::new(), false, false);
+    let mut words = rest.iter().copied();
+    while let Some(word) = words.next() {
+        match word {
+            "--no-peers" => alone = true,
+            "--calls" | "--binary" => {
+                built |= word == "--binary";
+                options.extend([word, words.next().with_context(|| format!("{word} needs a value"))?]);
+            }
+            _ => anyhow::bail!("unknown option {word}: `cargo xtask` lists what there is"),
+        }
+    }
+    if !built {
+        test::cargo(&["build", "--quiet", "--release", "--package", "banksman"])?;
+    }
     let peers: Vec<String> = if alone { Vec::new() } else { peers().iter().map(Value::to_string).collect() };
     for peer in &peers {
         options.extend(["--peer", peer]);

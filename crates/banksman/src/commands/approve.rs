@@ -8,6 +8,7 @@ use banksman_core::{Decision, GrantMatch, Remember};
 
 use crate::commands::grant::parse_pattern;
 use crate::context::Context;
+use crate::exit::{Exit, stop};
 use crate::review::{Confirmation, Review};
 use crate::span::parse_span;
 
@@ -38,7 +39,7 @@ pub(crate) struct Args {
     /// Remember it for so long: 90s, 15m, 8h, 2d [default: 8h]
     #[arg(long = "for", value_name = "SPAN", requires = "remember", value_parser = parse_span)]
     lasting: Option<Duration>,
-    /// Do not ask
+    /// Do not ask; needed where no terminal is there to ask at
     #[arg(long, short)]
     yes: bool,
 }
@@ -72,6 +73,10 @@ impl Args {
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let review = Review::open(context, &args.id)?;
+    if args.remember.is_some() && !args.all_sessions && review.action.context.session.is_none() {
+        let words = "it belongs to no session in which it could be remembered: say --all-sessions, or leave out --remember";
+        return Err(stop(Exit::Usage, words));
+    }
     review.show("To be approved")?;
     let mut request = review.request(Decision::Approve)?;
     request.reason.clone_from(&args.reason);

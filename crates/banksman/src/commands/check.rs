@@ -5,13 +5,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use banksman_core::{Assessment, Finding, Kind, Risk};
+use banksman_core::{Assessment, Finding, Kind, Risk, Span};
 use banksman_risk::{Assessor, Catalogue};
 use serde::{Deserialize, Serialize};
 
 use crate::context::Context;
 use crate::display::{Screen, Tone, Visible, wrap};
-use crate::exit::{Exit, stop};
+use crate::exit::Exit;
 use crate::snippet::underline;
 
 #[derive(Debug, clap::Args)]
@@ -36,7 +36,16 @@ pub(crate) struct Args {
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let assessor = Assessor::new(super::rules::catalogue(args.policy.as_deref())?);
     if args.jsonl {
-        return stream(&assessor, io::stdin().lock(), io::stdout().lock());
+        return match stream(&assessor, io::stdin().lock(), io::stdout().lock())? {
+            0 => Ok(Exit::Done.into()),
+            bad => {
+                // Not an error to print a document about: every line has its answer.
+                context.complain(&format!(
+                    "banksman: {bad} lines were not {{\"kind\": ..., \"input\": ...}} and were answered with high"
+                ))?;
+                Ok(Exit::Usage.into())
+            }
+        };
     }
     let text = match args.text.as_deref() {
         Some("-") => read_all(io::stdin())?,
@@ -45,7 +54,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     };
     let assessment = assessor.assess_text(args.kind, &text);
     if context.globals.json {
-        context.print_json(&Answer::from(&assessment))?;
+        context.print_json(&Answer::from(&placed(assessment.clone(), text.len())))?;
     } else {
         context.print(&explain(&text, &assessment, assessor.catalogue(), context.screen))?;
     }
@@ -94,7 +103,8 @@ impl<'a> From<&'a Assessment> for Answer<'a> {
 }
 
 /// Answers a line with a line, at once: whoever asks may wait for it before asking the next.
-fn stream(assessor: &Assessor, mut from: impl BufRead, to: impl Write) -> anyhow::Result<ExitCode> {
+/// Gives how many lines were no questions.
+fn stream(assessor: &Assessor, mut from: impl BufRead, to: impl Write) -> anyhow::Result<u64> {
     let mut to = io::BufWriter::new(to);
     let mut line = Vec::new();
     let mut bad_lines = 0u64;
@@ -103,19 +113,14 @@ fn stream(assessor: &Assessor, mut from: impl BufRead, to: impl Write) -> anyhow
         if from.read_until(b'\n', &mut line).context("cannot read standard input")? == 0 {
             break;
         }
-        if line.trim_ascii().is_empty() {
-            continue;
-        }
-        let assessment = match serde_json::from_slice::<Question>(&line) {
-            Ok(question) => assessor.assess_text(question.kind, &question.input),
+        let text = line.trim_ascii_end();
+        let assessment = match serde_json::from_slice::<Question>(text) {
+            Ok(question) => {
+                placed(assessor.assess_text(question.kind, &question.input), question.input.len())
+            }
             Err(error) => {
                 bad_lines += 1;
-                // One answer per line, always, and never a harmless one for what was not understood.
-                Assessment::of(vec![Finding::new(
-                    "unread.line",
-                    Risk::High,
-                    format!("not a question: {error}"),
-                )])
+                unread(&error, text.len())
             }
         };
         let written = serde_json::to_writer(&mut to, &Answer::from(&assessment))
@@ -127,15 +132,22 @@ fn stream(assessor: &Assessor, mut from: impl BufRead, to: impl Write) -> anyhow
             done => done.context("cannot write the answer")?,
         }
     }
-    if bad_lines > 0 {
-        return Err(stop(
-            Exit::Usage,
-            format!(
-                "{bad_lines} lines were not {{\"kind\": ..., \"input\": ...}} and were answered with high"
-            ),
-        ));
+    Ok(bad_lines)
+}
+
+/// One answer per line, always, an empty one too, and never a harmless one for what was not understood.
+fn unread(error: &serde_json::Error, length: usize) -> Assessment {
+    let finding = Finding::new("unread.line", Risk::High, format!("not a question: {error}"));
+    placed(Assessment { reversible: false, ..Assessment::of(vec![finding]) }, length)
+}
+
+/// What is about no place in particular is about all of it: programs can rely on a place.
+fn placed(mut assessment: Assessment, length: usize) -> Assessment {
+    let whole = Span { start: 0, end: u32::try_from(length).unwrap_or(u32::MAX) };
+    for finding in &mut assessment.findings {
+        finding.span.get_or_insert(whole);
     }
-    Ok(Exit::Done.into())
+    assessment
 }
 
 /// The assessment for a person: each finding with its place underlined.
@@ -197,7 +209,7 @@ mod tests {
 
     fn answers(input: &[u8]) -> (Vec<serde_json::Value>, bool) {
         let mut out = Vec::new();
-        let done = stream(&builtin(), input, &mut out).is_ok();
+        let done = stream(&builtin(), input, &mut out).unwrap() == 0;
         let lines = String::from_utf8(out).unwrap();
         (lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect(), done)
     }
@@ -205,7 +217,7 @@ mod tests {
     #[test]
     fn every_line_gets_a_line() {
         let (lines, done) = answers(
-            b"{\"kind\": \"shell\", \"input\": \"rm -rf /\"}\n\n{\"kind\": \"shell\", \"input\": \"ls\"}\n{\"kind\": \"sql\", \"input\": \"DROP TABLE users\"}",
+            b"{\"kind\": \"shell\", \"input\": \"rm -rf /\"}\n{\"kind\": \"shell\", \"input\": \"ls\"}\n{\"kind\": \"sql\", \"input\": \"DROP TABLE users\"}",
         );
         assert!(done);
         let levels: Vec<&str> = lines.iter().map(|line| line["level"].as_str().unwrap()).collect();
@@ -225,7 +237,19 @@ mod tests {
         let (lines, done) = answers(b"nonsense\n{\"kind\": \"cobol\", \"input\": \"\"}\n\xff\xfe\n");
         assert!(!done);
         assert_eq!(lines.len(), 3);
-        assert!(lines.iter().all(|line| line["level"] == "high"), "{lines:?}");
+        for (line, end) in lines.iter().zip([8, 30, 2]) {
+            assert_eq!((&line["level"], &line["reversible"]), (&"high".into(), &false.into()), "{line}");
+            assert_eq!(line["findings"][0]["span"]["end"], end, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_empty_line_has_its_answer_too_so_that_answers_stay_in_step() {
+        let (lines, done) = answers(b"\n{\"kind\": \"shell\", \"input\": \"ls\"}\r\n  \n");
+        assert!(!done);
+        let levels: Vec<&str> = lines.iter().map(|line| line["level"].as_str().unwrap()).collect();
+        assert_eq!(levels, ["high", "none", "high"]);
+        assert_eq!(lines[0]["findings"][0]["span"], serde_json::json!({ "start": 0, "end": 0 }));
     }
 
     #[test]

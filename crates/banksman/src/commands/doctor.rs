@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::context::Context;
 use crate::database::DatabaseArgs;
 use crate::display::Visible;
-use crate::exit::Exit;
+use crate::exit::{Exit, exit_of};
 use crate::folder::{self, Folder};
 use crate::span::to_the_second;
 
@@ -69,7 +69,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
                 (true, true) => "WARN",
                 (false, _) => "MEND",
             };
-            context.print(&format!("{mark}  {:<12} {}\n", check.name, Visible(&check.detail)))?;
+            context.print(&format!("{mark}  {:<12} {}\n", check.name, below(&check.detail)))?;
             if let Some(mend) = &check.mend {
                 context.print(&format!("      {:<12} -> {}\n", "", Visible(mend)))?;
             }
@@ -80,12 +80,21 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     Ok(if report.ok { Exit::Done } else { Exit::Failure }.into())
 }
 
+/// Several lines, the later ones below the first.
+fn below(detail: &str) -> String {
+    let lines: Vec<String> = detail.lines().map(|line| Visible(line).to_string()).collect();
+    lines.join(&format!("\n{:19}", ""))
+}
+
 fn folder_checks(args: &Args, context: &Context) -> anyhow::Result<Vec<Check>> {
     let data = &context.globals.data;
     let shared = args.database.shared()?;
     let folder = match Folder::open(data) {
         Ok(folder) => folder,
         Err(_) if shared.is_some() && data.is_dir() => Folder::at(data),
+        Err(error) if exit_of(&error) != Exit::NotFound => {
+            return Ok(vec![Check::bad("data folder", error.to_string(), "or name another with --data")]);
+        }
         Err(_) => {
             return Ok(vec![Check::bad(
                 "data folder",

@@ -7,6 +7,7 @@ use std::time::Duration;
 use banksman_core::json::Json;
 
 use crate::context::Context;
+use crate::environment::unjudged;
 use crate::gate::Where;
 use crate::run::{Program, action, gated, real_shell, text};
 
@@ -35,7 +36,19 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         }
         None => (action(&quoted_line(&args.command)?, Vec::new())?, Program { argv: args.command.clone() }),
     };
+    say_what_is_left_out(context)?;
     gated(&args.place, context, &action, &program, Duration::from_secs(args.timeout))
+}
+
+/// Whoever misses a variable should not have to wonder where it went.
+fn say_what_is_left_out(context: &Context) -> anyhow::Result<()> {
+    let mut names: Vec<String> = unjudged().iter().map(|name| name.to_string_lossy().into_owned()).collect();
+    names.sort();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let names = names.join(", ");
+    context.complain(&format!("banksman: not passed on, because it would be run unjudged: {names}"))
 }
 
 /// The words as a shell would read them back: what is reviewed is what runs.

@@ -4,13 +4,14 @@ use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banksman_core::Digest;
 use banksman_core::wire::{OutcomeBody, OutcomeStatus};
 
 use crate::context::Context;
-use crate::gate::{Clearance, Gate, Question, Ruling, Unseen, Where};
+use crate::gate::{Clearance, Gate, Leave, Question, Ruling, Unseen, Where};
 use crate::hook::{Answer, Call, Claimed, Claims, Event, Form, Host, Outlet, Report, likely_form};
 use crate::pretty::one_line;
 use crate::prompt::{self, Asking, Choice};
@@ -76,13 +77,13 @@ fn work(args: &Args, context: &Context, outlet: &Outlet, until: Instant) -> ! {
         }
         Ok(Event::Asked(call)) => {
             outlet.asked(Some(call.form));
-            let answer = decide(args, context, &call, until);
+            let answer = decide(args, context, &call, outlet, until);
             outlet.answer(&answer, call.form)
         }
     }
 }
 
-fn decide(args: &Args, context: &Context, call: &Call, until: Instant) -> Answer {
+fn decide(args: &Args, context: &Context, call: &Call, outlet: &Outlet, until: Instant) -> Answer {
     let claims = Claims::of_user(args.host);
     if call.form == Form::PermissionRequest
         && let (Some(claims), Some(deed)) = (&claims, call.deed(&call.action.args))
@@ -90,13 +91,17 @@ fn decide(args: &Args, context: &Context, call: &Call, until: Instant) -> Answer
     {
         // The host asks for leave to run the very call that was let run a moment ago.
         let reason = "Banksman: this call was let run".to_owned();
-        return Answer::Allow { reason, input: None };
+        return Answer::Allow { reason, input: None, told: None };
     }
     let gate = match Gate::open(&args.place, context) {
         Ok(gate) => gate,
         Err(error) => return Answer::deny(format!("Banksman cannot judge this, so no: {error:#}")),
     };
     let key = call.id.as_deref().map(|id| key_of(args.host, call.session.as_deref(), id));
+    let stopped = outlet.clone();
+    // Hosts take a hook that a signal ended for a yes.
+    let leave: Leave =
+        Arc::new(move |_, words| stopped.give_up(&format!("Banksman: stopped while it waited. {words}")));
     let question = Question {
         action: &call.action,
         agent: args.host.as_str(),
@@ -104,6 +109,7 @@ fn decide(args: &Args, context: &Context, call: &Call, until: Instant) -> Answer
         until: Some(until),
         takes_edits: args.host.takes_edits() && call.input_of(&call.action.args).is_some(),
         on_hold: None,
+        leave: Some(leave),
     };
     match gate.ask(&question, context) {
         Ruling::Allowed(clearance) => let_run(&gate, claims.as_ref(), call, clearance),
@@ -126,7 +132,7 @@ fn decide(args: &Args, context: &Context, call: &Call, until: Instant) -> Answer
 
 /// The answer to a call that may run, and the note for its report.
 fn let_run(gate: &Gate, claims: Option<&Claims>, call: &Call, clearance: Clearance) -> Answer {
-    let Clearance { args, modified, claimed, words } = clearance;
+    let Clearance { args, modified, claimed, words, said } = clearance;
     let input = if modified { call.input_of(&args) } else { None };
     if modified && input.is_none() {
         // Claimed, and not to be run: that is how it ended, and nobody should have to wonder.
@@ -142,8 +148,16 @@ fn let_run(gate: &Gate, claims: Option<&Claims>, call: &Call, clearance: Clearan
         // Without the file nobody reports the outcome, and a human is shown that it is unknown.
         let _ = claims.put(call.session.as_deref(), id, &Claimed { action, deed: call.deed(&args) });
     }
+    // The reason is for whoever reads along: the model would go on as if it had run what it asked for.
+    let told = match &input {
+        Some(input) => Some(format!(
+            "{words} A reviewer changed this call before it was let run: what runs is not what you asked for, but {}",
+            one_line(input)
+        )),
+        None => said.then(|| words.clone()),
+    };
     let reason = if modified { format!("{words} A reviewer changed the arguments.") } else { words };
-    Answer::Allow { reason, input }
+    Answer::Allow { reason, input, told }
 }
 
 /// On the terminal that was named, by the host, or not at all.
@@ -163,7 +177,8 @@ fn ask_person(args: &Args, call: &Call, unseen: &Unseen, until: Instant) -> Answ
         return match prompt::ask_at(terminal, &card, Asking::Alone, patience) {
             Ok(Choice::Approve { reason }) => {
                 let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
-                Answer::Allow { reason: format!("Banksman: approved at the terminal{reason}"), input: None }
+                let reason = format!("Banksman: approved at the terminal{reason}");
+                Answer::Allow { reason, input: None, told: None }
             }
             Ok(Choice::Deny { .. } | Choice::Elsewhere(_)) => {
                 Answer::deny("Banksman: denied at the terminal. It was not executed.")

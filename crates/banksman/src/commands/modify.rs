@@ -31,7 +31,7 @@ pub(crate) struct Args {
     /// Words for the agent
     #[arg(long, value_name = "TEXT")]
     message: Option<String>,
-    /// Do not ask
+    /// Do not ask; needed where no terminal is there to ask at
     #[arg(long, short)]
     yes: bool,
 }
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     }
     let mut sheet = Sheet::new(context.screen);
     sheet.section("What changes");
-    changes(&mut sheet, old, &new)?;
+    sheet.changes(old, &new);
     context.remark(&format!("{}\n", sheet.into_text()))?;
     request.args = Some(new);
     request.reason.clone_from(&args.reason);
@@ -129,25 +129,6 @@ fn edited(old: &CanonicalJson, context: &Context) -> anyhow::Result<CanonicalJso
     }
 }
 
-/// Adds the members that differ, before and after.
-fn changes(sheet: &mut Sheet, old: &CanonicalJson, new: &CanonicalJson) -> anyhow::Result<()> {
-    let (old, new) = (members(old)?, members(new)?);
-    for (key, before) in old.iter() {
-        match new.get(key) {
-            Some(after) if after == before => {}
-            Some(after) => {
-                sheet.change('-', key, before);
-                sheet.change('+', key, after);
-            }
-            None => sheet.change('-', key, before),
-        }
-    }
-    for (key, after) in new.iter().filter(|(key, _)| old.get(key).is_none()) {
-        sheet.change('+', key, after);
-    }
-    Ok(())
-}
-
 fn members(args: &CanonicalJson) -> anyhow::Result<Object> {
     match args.to_json()? {
         Json::Object(members) => Ok(members),
@@ -160,7 +141,7 @@ fn members(args: &CanonicalJson) -> anyhow::Result<Object> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{self, json};
+    use crate::sample::json;
 
     fn set(old: &str, assignments: &[&str]) -> String {
         let assignments: Vec<Assignment> =
@@ -201,16 +182,5 @@ mod tests {
         assert_eq!(read_source(&format!("@{}", path.display())).unwrap(), "{}");
         assert_eq!(read_source("{}").unwrap(), "{}");
         assert!(read_source("@/no/such/file").is_err());
-    }
-
-    #[test]
-    fn only_what_changes_is_shown() {
-        let (old, new) = (json(r#"{"a":1,"b":2,"d":"\u001b"}"#), json(r#"{"a":1,"b":3,"c\n":[]}"#));
-        let mut sheet = Sheet::new(sample::context().screen);
-        changes(&mut sheet, &old, &new).unwrap();
-        assert_eq!(
-            sheet.into_text(),
-            "  - \"b\": 2\n  + \"b\": 3\n  - \"d\": \"\\u001b\"\n  + \"c\\n\": []\n"
-        );
     }
 }

@@ -81,7 +81,12 @@ fn list(args: &Args, context: &Context) -> anyhow::Result<()> {
         return context.print_json(&found);
     }
     if found.items.is_empty() {
-        return context.print("Nobody was told of anything by a channel.\n");
+        let all = args.action.is_none() && args.status.is_none() && args.channel.is_none();
+        return context.print(if all {
+            "Nobody was told of anything by a channel.\n"
+        } else {
+            "Nothing matches.\n"
+        });
     }
     context.print(&table(&found.items, if args.wide { TooWide::GoOn } else { TooWide::Cut }, context))
 }

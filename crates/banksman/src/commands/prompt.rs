@@ -73,6 +73,7 @@ fn ask(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         until: None,
         takes_edits: false,
         on_hold: None,
+        leave: None,
     };
     let seen = embedded.assess(&question, context.now);
     if let Some(denial) = refusal(&seen.verdict) {

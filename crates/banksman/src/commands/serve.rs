@@ -13,6 +13,8 @@ use banksman_engine::{By, Engine, EngineConfig, LogSink, NewPerson, NewToken};
 use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_mcp::{Config, Gateway};
 use banksman_oidc::Provider;
+use banksman_store::PendingLimits;
+use clap::value_parser;
 use serde::Serialize;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -34,8 +36,8 @@ const LULL: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Where to listen
-    #[arg(long, value_name = "ADDR", env = "BANKSMAN_LISTEN", default_value = "127.0.0.1:7447")]
+    /// Where to listen: an address and a port, or a port of this machine alone
+    #[arg(long, value_name = "ADDR", env = "BANKSMAN_LISTEN", default_value = "127.0.0.1:7447", value_parser = parse_listen)]
     listen: SocketAddr,
     #[command(flatten)]
     database: DatabaseArgs,
@@ -57,9 +59,38 @@ pub(crate) struct Args {
     /// The address that people reach this server by, such as https://banksman.example
     #[arg(long, value_name = "URL", env = "BANKSMAN_PUBLIC_URL", value_parser = PublicAddress::parse)]
     public_url: Option<PublicAddress>,
+    /// How many actions of one agent may wait for people [default: 10000]
+    #[arg(long, value_name = "COUNT", env = "BANKSMAN_MAX_PENDING_PER_AGENT", value_parser = value_parser!(u64).range(1..))]
+    max_pending_per_agent: Option<u64>,
+    /// How many actions may wait for people altogether [default: 2000000]
+    #[arg(long, value_name = "COUNT", env = "BANKSMAN_MAX_PENDING", value_parser = value_parser!(u64).range(1..))]
+    max_pending: Option<u64>,
     /// Requests come through a proxy of yours: believe the last entry of its X-Forwarded-For
     #[arg(long)]
     behind_proxy: bool,
+}
+
+impl Args {
+    fn engine_config(&self) -> EngineConfig {
+        let usual = EngineConfig::default();
+        let limits = PendingLimits {
+            per_agent: self.max_pending_per_agent.unwrap_or(usual.limits.per_agent),
+            total: self.max_pending.unwrap_or(usual.limits.total),
+        };
+        EngineConfig { limits, ..usual }
+    }
+}
+
+/// A port without an address is for this machine alone: more has to be asked for.
+fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    let port = text.strip_prefix("localhost").unwrap_or(text);
+    let port = port.strip_prefix(':').unwrap_or(port);
+    text.parse().or_else(|_| port.parse().map(|port| SocketAddr::from(([127, 0, 0, 1], port)))).map_err(
+        |_| {
+            "expected an address and a port, such as 127.0.0.1:7447, 0.0.0.0:7447 or [::1]:7447, or a port"
+                .to_owned()
+        },
+    )
 }
 
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
@@ -124,7 +155,7 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let signer = folder.signer()?;
     let (store, clock) = args.database.open_to_serve(&folder, &signer).await?;
     let judge = Arc::clone(&policy);
-    let engine = Engine::new(store, judge, clock, signer, EngineConfig::default()).await?;
+    let engine = Engine::new(store, judge, clock, signer, args.engine_config()).await?;
     engine.staff_triage(Arc::new(Outside::new()));
     let (followed, digest) = (policy_path.clone(), policy.digest());
     engine.load_policy(Arc::clone(&policy) as _, &policy_path.display().to_string()).await?;
@@ -144,6 +175,9 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let config =
         AppConfig { gateway: gateway.clone(), address: public, behind_proxy: args.behind_proxy, provider };
     let app = App::new(Arc::clone(&engine), hosts, stopping.clone(), config);
+    if let Err(error) = folder.note_address(&reached_at) {
+        tracing::warn!(%error, "links that are made on this machine will not know this address");
+    }
     // Not by whether there was a database: an earlier start may have been killed before it had shown anything.
     let first = first_start(&engine, &reached_at).await?;
     welcome(context, &Welcome { url, data: folder.path().to_owned(), policy: policy_path, first })?;
@@ -305,4 +339,39 @@ fn program() -> String {
     let called = std::env::args().next().unwrap_or_default();
     let plain = Path::new(&called).file_name().is_some() && !called.contains(char::is_whitespace);
     if plain { called } else { "banksman".into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn how_many_may_wait_can_be_said() {
+        let limits = |line: &[&str]| Line::parse_from(line).args.engine_config().limits;
+        let usual = limits(&["serve"]);
+        assert_eq!(usual, PendingLimits { per_agent: 10_000, total: 2_000_000 });
+        assert_eq!(limits(&["serve", "--max-pending", "5"]), PendingLimits { total: 5, ..usual });
+        let of_agent = limits(&["serve", "--max-pending-per-agent", "3"]);
+        assert_eq!(of_agent, PendingLimits { per_agent: 3, ..usual });
+        assert!(Line::try_parse_from(["serve", "--max-pending", "0"]).is_err());
+    }
+
+    #[test]
+    fn a_port_alone_is_one_of_this_machine() {
+        for text in ["127.0.0.1:17862", "localhost:17862", ":17862", "17862"] {
+            assert_eq!(parse_listen(text).unwrap().to_string(), "127.0.0.1:17862", "{text}");
+        }
+        assert_eq!(parse_listen("[::1]:1").unwrap().to_string(), "[::1]:1");
+        for wrong in ["", "localhost", "example.com:80", "127.0.0.1", "99999", "localhost17862x"] {
+            assert!(parse_listen(wrong).unwrap_err().contains("127.0.0.1:7447"), "{wrong}");
+        }
+    }
 }

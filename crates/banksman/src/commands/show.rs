@@ -5,11 +5,11 @@ use std::process::ExitCode;
 use banksman_core::json::{CanonicalJson, Json};
 use banksman_core::wire::{ActionView, DeliveryView, OutcomeView, ResolutionView, VoteView};
 use banksman_core::{Status, Timestamp};
-use banksman_review::{Approvals, Claim, Said, chain, claims, meaning, passed_on_to, standing, undo};
+use banksman_review::{Approvals, Claim, Said, Shown, chain, claims, meaning, passed_on_to, standing, undo};
 
 use crate::context::Context;
 use crate::exit::Exit;
-use crate::review::commands;
+use crate::review::{EDITED, commands};
 use crate::select;
 use crate::sheet::Sheet;
 use crate::span::both;
@@ -38,16 +38,24 @@ fn page(action: &ActionView, told: &[DeliveryView], context: &Context) -> String
     let now = context.now;
     let mut sheet = Sheet::new(context.screen);
     identity(&mut sheet, action, now);
-    sheet.section("Arguments, exactly what would run");
+    let shown = Shown::of(action);
+    sheet.section(match shown {
+        Shown::Whole => "Arguments, exactly what would run",
+        Shown::InPart | Shown::SomethingElse => "Arguments, what is shown of them",
+    });
+    if let Some(warning) = shown.warning() {
+        sheet.note(warning);
+    }
     if let Some(server) = passed_on_to(&action.context) {
         sheet.field("passed on", server);
     }
     sheet.json(&action.args);
     long_texts(&mut sheet, &action.args);
+    edited(&mut sheet, action);
     policy(&mut sheet, action);
     votes(&mut sheet, action, now);
     if let Some(resolution) = &action.resolution {
-        resolved(&mut sheet, resolution, now);
+        resolved(&mut sheet, resolution, action.proposed_args.as_ref(), now);
     }
     if let Some(outcome) = &action.outcome {
         ended(&mut sheet, outcome, now);
@@ -226,7 +234,20 @@ fn missing(action: &ActionView) -> String {
     text + "."
 }
 
-fn resolved(sheet: &mut Sheet, resolution: &ResolutionView, now: Timestamp) {
+/// What was proposed and what would run, where reviewers made the difference.
+fn edited(sheet: &mut Sheet, action: &ActionView) {
+    if let Some(proposed) = &action.proposed_args {
+        sheet.section(EDITED);
+        sheet.changes(proposed, &action.args);
+    }
+}
+
+fn resolved(
+    sheet: &mut Sheet,
+    resolution: &ResolutionView,
+    proposed: Option<&CanonicalJson>,
+    now: Timestamp,
+) {
     sheet.section("Resolution");
     sheet.field("by", &resolution.by);
     sheet.field("at", &both(now, resolution.at));
@@ -236,7 +257,7 @@ fn resolved(sheet: &mut Sheet, resolution: &ResolutionView, now: Timestamp) {
     if let Some(message) = &resolution.message {
         sheet.field("message", message);
     }
-    if resolution.modified {
+    if resolution.modified && proposed.is_none() {
         sheet.note("A reviewer changed the arguments: this is not what the agent proposed.");
     }
 }
@@ -351,6 +372,7 @@ To decide
         let mut action = sample::action();
         action.tool.clone_from(&forged);
         action.args = CanonicalJson::of(&Json::String(forged.clone()));
+        action.digest = banksman_core::action_digest(&action.tool, action.kind, &action.args);
         action.context = ContextView {
             description: Some(forged.clone()),
             rationale: Some(forged.clone()),

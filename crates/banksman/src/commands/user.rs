@@ -90,13 +90,21 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let engine = folder.engine(args.database.open(&folder).await?).await?;
-        perform(&args.command, &engine, context).await
+        perform(&args.command, &engine, context, &folder).await
     })?;
     Ok(Exit::Done.into())
 }
 
-async fn perform(command: &UserCommand, engine: &Engine, context: &Context) -> anyhow::Result<()> {
+async fn perform(
+    command: &UserCommand,
+    engine: &Engine,
+    context: &Context,
+    folder: &Folder,
+) -> anyhow::Result<()> {
     let by = By::Operator;
+    let print_link = async |person: &Person, link: &IssuedLink| {
+        print_link(context, engine, &server(context, folder), person, link).await
+    };
     match command {
         UserCommand::Add(new) => {
             let kind = if new.admin { PrincipalKind::Admin } else { PrincipalKind::Reviewer };
@@ -108,7 +116,7 @@ async fn perform(command: &UserCommand, engine: &Engine, context: &Context) -> a
             };
             let person = engine.add_person(by, new).await.map_err(usage)?;
             let link = engine.invite(by, person.id).await.map_err(usage)?;
-            print_link(context, engine, &person, &link).await
+            print_link(&person, &link).await
         }
         UserCommand::List => list(context, &engine.people(by).await?),
         UserCommand::Show(who) => {
@@ -128,18 +136,18 @@ async fn perform(command: &UserCommand, engine: &Engine, context: &Context) -> a
         UserCommand::Invite(who) => {
             let person = find(engine, &who.name).await?;
             let link = engine.invite(by, person.id).await.map_err(usage)?;
-            print_link(context, engine, &person, &link).await
+            print_link(&person, &link).await
         }
         UserCommand::Reset(who) => {
             let person = find(engine, &who.name).await?;
             engine.reset_person(by, person.id).await.map_err(usage)?;
             let link = engine.invite(by, person.id).await.map_err(usage)?;
-            print_link(context, engine, &person, &link).await
+            print_link(&person, &link).await
         }
         UserCommand::SignInLink(who) => {
             let person = find(engine, &who.name).await?;
             let link = engine.sign_in_link(person.id).await.map_err(usage)?;
-            print_link(context, engine, &person, &link).await
+            print_link(&person, &link).await
         }
         UserCommand::Confirm(who) => {
             let person = find(engine, &who.name).await?;
@@ -182,13 +190,22 @@ fn done(context: &Context, person: &Person, words: &str) -> anyhow::Result<()> {
     }
 }
 
+/// The server that was named; else the one that runs on this folder.
+fn server(context: &Context, folder: &Folder) -> String {
+    if context.names_server() {
+        return context.globals.url.clone();
+    }
+    folder.noted_address().unwrap_or_else(|| context.globals.url.clone())
+}
+
 async fn print_link(
     context: &Context,
     engine: &Engine,
+    server: &str,
     person: &Person,
     link: &IssuedLink,
 ) -> anyhow::Result<()> {
-    let address = link.address(&reachable(&context.globals.url));
+    let address = link.address(&reachable(server));
     if context.globals.json {
         let person = engine.person(By::Operator, person.id).await?.view();
         return context.print_json(&LinkView { person, link: address, expires_at: link.expires_at });

@@ -48,6 +48,7 @@ impl Embedded {
                 modified: false,
                 claimed: None,
                 words: format!("Banksman: policy lets this run ({})", seen.verdict.rule),
+                said: false,
             }),
             Tier::Auto | Tier::Notify | Tier::Approve | Tier::Escalate | Tier::Block => {
                 match refusal(&seen.verdict) {
@@ -121,6 +122,7 @@ mod tests {
             until: None,
             takes_edits: true,
             on_hold: None,
+            leave: None,
         };
         embedded.ask(&question, Timestamp::from_micros(0))
     }

@@ -6,6 +6,7 @@
 mod embedded;
 mod installed;
 mod server;
+mod vigil;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -22,6 +23,7 @@ use crate::exit::{Exit, stop};
 pub(crate) use embedded::{Embedded, refusal};
 pub(crate) use installed::{Installed, Settings};
 pub(crate) use server::ServerGate;
+pub(crate) use vigil::{Leave, code_of_signal};
 
 /// Who says whether something may run.
 pub(crate) enum Gate {
@@ -47,6 +49,8 @@ pub(crate) struct Question<'a> {
     pub(crate) takes_edits: bool,
     /// Told when it is held, with the server's address, for whoever waits at a terminal.
     pub(crate) on_hold: Option<OnHold<'a>>,
+    /// How to end when a signal comes while a server is waited for.
+    pub(crate) leave: Option<Leave>,
 }
 
 /// What came of the question.
@@ -75,6 +79,8 @@ pub(crate) struct Clearance {
     pub(crate) claimed: Option<ActionId>,
     /// Why, for whoever reads along.
     pub(crate) words: String,
+    /// Whether someone who decided has words for the agent among them.
+    pub(crate) said: bool,
 }
 
 /// What a person has to see before it may run.
@@ -123,8 +129,7 @@ impl Gate {
             };
         }
         let globals = &context.globals;
-        let named = std::env::var_os("BANKSMAN_URL").is_some_and(|url| !url.is_empty());
-        let url = Some(globals.url.trim()).filter(|url| !url.is_empty() && (named || *url != DEFAULT_URL));
+        let url = context.names_server().then(|| globals.url.trim());
         let token = globals.token.as_ref().map(crate::cli::Secret::reveal).filter(|token| !token.is_empty());
         match (url, token) {
             (url, Some(token)) => Self::server(url.unwrap_or(DEFAULT_URL), token),

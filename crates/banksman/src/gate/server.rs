@@ -7,6 +7,7 @@ use banksman_client::{Client, ClientError, Proposal};
 use banksman_core::wire::{ActionView, ClaimBody, OutcomeBody};
 use banksman_core::{ActionId, Status, action_digest};
 
+use super::vigil::{Asked, Vigil};
 use super::{Clearance, Denial, Question, Ruling};
 use crate::exit::Exit;
 
@@ -42,10 +43,15 @@ impl ServerGate {
             // Whoever wants to be told of a hold cannot wait for its end first.
             wait_seconds: question.on_hold.is_none().then(|| round_until(question.until)),
         };
+        let asked = || Asked::new(&self.client, &body, question.key);
+        let vigil = question.leave.clone().and_then(|leave| Vigil::keep(asked(), leave));
         let mut action = match self.client.propose(&proposal) {
             Ok(action) => action,
             Err(error) => return refusal(error),
         };
+        if let Some(vigil) = &vigil {
+            vigil.waits_for(action.id);
+        }
         if let (Status::Pending, Some(on_hold)) = (action.status, question.on_hold) {
             on_hold(&action, self.client.url());
         }
@@ -56,6 +62,9 @@ impl ServerGate {
                 Err(error) if may_pass(&error) => thread::sleep(BREATH),
                 Err(error) => return refusal(error),
             }
+        }
+        if let Some(vigil) = &vigil {
+            vigil.is_over();
         }
         self.settle(question, &action)
     }
@@ -123,6 +132,7 @@ impl ServerGate {
             args: claimed.args,
             claimed: Some(action.id),
             words: allowed(action),
+            said: action.resolution.as_ref().is_some_and(|resolution| resolution.message.is_some()),
         })
     }
 
@@ -180,7 +190,8 @@ fn refusal(error: ClientError) -> Ruling {
                 400 | 413 | 422 => Exit::Usage,
                 _ => Exit::Refused,
             };
-            Ruling::Denied(Denial::new(exit, format!("Banksman: {error}. It was not executed.")))
+            let said = problem.message.as_ref().map(|said| format!(" They say: {said}")).unwrap_or_default();
+            Ruling::Denied(Denial::new(exit, format!("Banksman: {error}. It was not executed.{said}")))
         }
         ClientError::InvalidRequest { .. } => {
             Ruling::Denied(Denial::new(Exit::Usage, format!("Banksman: {error}")))

@@ -64,7 +64,13 @@ pub(crate) enum Form {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// It may run; with these arguments instead, if there are some.
-    Allow { reason: String, input: Option<CanonicalJson> },
+    Allow {
+        /// For whoever sits in front of the host.
+        reason: String,
+        input: Option<CanonicalJson>,
+        /// For the model, which does not see the reason of a yes.
+        told: Option<String>,
+    },
     /// It may not.
     Deny { reason: String },
     /// A person in front of the host has to say. Only for hosts that can be told so.
@@ -86,21 +92,24 @@ impl Answer {
     }
 
     fn before_tool(&self, host: Host) -> Option<Specific<'_>> {
-        let decided = |decision, reason, input| Specific::PreToolUse {
+        let decided = |decision, reason| Specific::PreToolUse {
             event: "PreToolUse",
             decision,
             reason: brief(reason),
-            input,
+            input: None,
+            told: None,
         };
         match (self, host) {
             (Self::Allow { .. }, Host::Codex) => None,
-            (Self::Allow { reason, input }, Host::ClaudeCode) => {
-                Some(decided("allow", reason, input.as_ref()))
-            }
-            (Self::Ask { reason }, Host::ClaudeCode) => Some(decided("ask", reason, None)),
-            (Self::Deny { reason }, _) | (Self::Ask { reason }, Host::Codex) => {
-                Some(decided("deny", reason, None))
-            }
+            (Self::Allow { reason, input, told }, Host::ClaudeCode) => Some(Specific::PreToolUse {
+                event: "PreToolUse",
+                decision: "allow",
+                reason: brief(reason),
+                input: input.as_ref(),
+                told: told.as_deref().map(brief),
+            }),
+            (Self::Ask { reason }, Host::ClaudeCode) => Some(decided("ask", reason)),
+            (Self::Deny { reason }, _) | (Self::Ask { reason }, Host::Codex) => Some(decided("deny", reason)),
         }
     }
 
@@ -138,6 +147,8 @@ enum Specific<'a> {
         reason: String,
         #[serde(rename = "updatedInput", skip_serializing_if = "Option::is_none")]
         input: Option<&'a CanonicalJson>,
+        #[serde(rename = "additionalContext", skip_serializing_if = "Option::is_none")]
+        told: Option<String>,
     },
     PermissionRequest {
         #[serde(rename = "hookEventName")]
@@ -163,7 +174,12 @@ fn brief(reason: &str) -> String {
     }
     // Hosts show it to people: line by line, and with nothing in it that a terminal would obey.
     let shown: Vec<String> = reason.lines().map(|line| Visible(line).to_string()).collect();
-    shown.join("\n").chars().take(REASON_CHARS).collect()
+    let shown = shown.join("\n");
+    let mut brief: String = shown.chars().take(REASON_CHARS).collect();
+    if brief.len() < shown.len() {
+        brief.push_str(" … (cut)");
+    }
+    brief
 }
 
 #[cfg(test)]
@@ -178,7 +194,11 @@ mod tests {
 
     fn edited() -> Answer {
         let input = CanonicalJson::parse(br#"{"command":"ls","n":0.1000000000000000055511151231257827}"#);
-        Answer::Allow { reason: "yes".into(), input: input.ok() }
+        Answer::Allow {
+            reason: "yes".into(),
+            input: input.ok(),
+            told: Some("they say: mind the\u{1b}".into()),
+        }
     }
 
     #[test]
@@ -186,6 +206,7 @@ mod tests {
         let allow = rendered(&edited(), Host::ClaudeCode, Form::PreToolUse);
         assert_eq!(allow["hookSpecificOutput"]["permissionDecision"], "allow");
         assert_eq!(allow["hookSpecificOutput"]["updatedInput"]["command"], "ls");
+        assert_eq!(allow["hookSpecificOutput"]["additionalContext"], "they say: mind the\\u{1b}");
         let text = edited().render(Host::ClaudeCode, Form::PreToolUse).unwrap();
         assert!(text.contains("0.1000000000000000055511151231257827"), "{text}");
         let request = rendered(&edited(), Host::ClaudeCode, Form::PermissionRequest);
@@ -205,6 +226,7 @@ mod tests {
             for answer in [&ask, &edited(), &Answer::deny("no")] {
                 let text = rendered(answer, Host::Codex, form).to_string();
                 assert!(!text.contains("updatedInput") && !text.contains("\"ask\""), "{text}");
+                assert!(!text.contains("additionalContext"), "{text}");
                 assert!(!text.contains("\"permissionDecision\":\"allow\""), "{text}");
             }
             assert!(rendered(&ask, Host::Codex, form).to_string().contains("deny"));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, ContextView};
-use banksman_core::{Action, Assessment, Kind, Verdict};
+use banksman_core::{Action, Assessment, Digest, Kind, Verdict, action_digest};
 use banksman_review::{Claim, Said, Shown, claims, passed_on_to, undo};
 
 use crate::display::{Screen, Tone, Unframed, cut, width, wrap};
@@ -24,6 +24,7 @@ pub(crate) struct Card {
     agent: String,
     tool: String,
     kind: Kind,
+    digest: Digest,
     args: CanonicalJson,
     /// The agent's word, and the server that Banksman passes it on to.
     context: ContextView,
@@ -49,6 +50,7 @@ impl Card {
             agent: agent.to_owned(),
             tool: action.tool.clone(),
             kind: action.kind,
+            digest: action_digest(&action.tool, action.kind, &action.args),
             args: action.args.clone(),
             context: ContextView::from(action),
             assessment: unseen.assessment.clone().into(),
@@ -62,6 +64,7 @@ impl Card {
             agent: action.agent.clone(),
             tool: action.tool.clone(),
             kind: action.kind,
+            digest: action.digest,
             args: action.args.clone(),
             context: action.context.clone(),
             assessment: action.assessment.clone(),
@@ -90,7 +93,7 @@ impl Card {
             frame.field("Passed on to the server: ", server);
         }
         frame.field("Agent: ", &self.agent);
-        // What is not words, such as evidence, is for `banksman show`: it is not what runs, and nobody reads it in a box.
+        // What is not words, such as evidence, is among the details: it is not what runs.
         for Claim { name, said } in claims(&self.context) {
             if let Said::Words(words) = said {
                 frame.field(&format!("It says, {name}: "), &words);
@@ -116,6 +119,34 @@ impl Card {
         frame.more(findings.len().saturating_sub(most(SHORT_FINDINGS)), "findings");
         frame.blank();
         frame.own(Tone::Bold, "[a] Approve  [d] Deny  [v] View full details");
+        frame.edge('└', '┘');
+        frame.out
+    }
+}
+
+impl Card {
+    /// What helps some to decide, and is not what runs.
+    pub(super) fn details(&self, screen: Screen) -> Vec<String> {
+        let mut frame = Frame::new(screen, Size::Whole);
+        frame.edge('┌', '┐');
+        frame.own(Tone::Bold, "FULL DETAILS");
+        frame.edge('├', '┤');
+        // On a line of its own, where it fits as a whole.
+        frame.own(Tone::Plain, "Digest:");
+        frame.own(Tone::Plain, &self.digest.to_string());
+        for rule in &self.verdict.matched {
+            frame.field("Matched: ", rule);
+        }
+        for finding in &self.assessment.findings {
+            frame.field("- ", &format!("{} ({}): {}", finding.rule, finding.level, finding.reason));
+        }
+        for Claim { name, said } in claims(&self.context) {
+            if let Said::Json(value) = said {
+                frame.blank();
+                frame.own(Tone::Plain, &format!("It says, {name}:"));
+                frame.lines(&pretty(value), usize::MAX);
+            }
+        }
         frame.edge('└', '┘');
         frame.out
     }

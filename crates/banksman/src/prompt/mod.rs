@@ -94,7 +94,7 @@ fn ask(terminal: &mut Terminal, card: &Card, asking: Asking<'_>, until: Instant)
             }
             Some(Key::Yes) => {
                 if let Some(reason) = why(terminal, card.wants_reason(), until)? {
-                    writeln!(terminal, "\r\x1b[KApproved.\r")?;
+                    writeln!(terminal, "\r\x1b[K{}\r", answered(asking, "Approved."))?;
                     return Ok(Choice::Approve { reason });
                 }
             }
@@ -102,11 +102,19 @@ fn ask(terminal: &mut Terminal, card: &Card, asking: Asking<'_>, until: Instant)
                 // Where no record is kept, a no needs no reason to hold.
                 let recorded = matches!(asking, Asking::Held { .. });
                 if let Some(reason) = why(terminal, recorded && card.wants_reason(), until)? {
-                    writeln!(terminal, "\r\x1b[KDenied.\r")?;
+                    writeln!(terminal, "\r\x1b[K{}\r", answered(asking, "Denied."))?;
                     return Ok(Choice::Deny { reason });
                 }
             }
         }
+    }
+}
+
+/// What is said of an answer. Where a server decides, it says itself what came of it.
+fn answered<'a>(asking: Asking<'_>, final_word: &'a str) -> &'a str {
+    match asking {
+        Asking::Alone => final_word,
+        Asking::Held { .. } => "Sending your answer.",
     }
 }
 

@@ -8,10 +8,13 @@ const OTHER_ROWS: usize = 1;
 /// However low the terminal, so much at a time.
 const FEWEST: usize = 3;
 
-/// The whole box, and how far it has been shown.
+/// The whole box, what is beside it, and how far they have been shown.
 pub(super) struct Pages {
     lines: Vec<String>,
+    details: Vec<String>,
     rows: usize,
+    /// Whether it is the details that come next, and from which line on.
+    in_details: bool,
     next: usize,
     seen: bool,
 }
@@ -25,7 +28,8 @@ impl Pages {
         // What scrolls away before anyone could read it has not been seen, even if nothing was left out.
         let seen = lines.len() <= rows;
         let first = if seen { text(&lines) } else { text(&card.draw(screen, Size::Short)) };
-        (first, Self { lines, rows, next: 0, seen })
+        let details = card.details(screen);
+        (first, Self { lines, details, rows, in_details: seen, next: 0, seen })
     }
 
     /// Whether all of it has been on the screen.
@@ -33,12 +37,14 @@ impl Pages {
         self.seen
     }
 
-    /// The next page; after the last one, the first again.
+    /// The next page; after the box come the details, and then the box again.
     pub(super) fn turn(&mut self) -> String {
-        let end = self.next.saturating_add(self.rows).min(self.lines.len());
-        let page = text(self.lines.get(self.next..end).unwrap_or_default());
-        if end == self.lines.len() {
+        let lines = if self.in_details { &self.details } else { &self.lines };
+        let end = self.next.saturating_add(self.rows).min(lines.len());
+        let page = text(lines.get(self.next..end).unwrap_or_default());
+        if end == lines.len() {
             self.seen = true;
+            self.in_details = !self.in_details;
             self.next = 0;
         } else {
             self.next = end;
@@ -60,10 +66,17 @@ mod tests {
     const SCREEN: Screen = Screen { terminal_columns: Some(80), colours: false };
 
     #[test]
-    fn what_fits_is_seen_at_once_and_can_be_seen_again() {
-        let card = Card::of_view(&sample::action());
+    fn what_fits_is_seen_at_once_and_the_rest_can_be_asked_for() {
+        let mut action = sample::action();
+        action.context.evidence = Some(sample::json(r#"{"ticket":"T-1"}"#));
+        action.context.state_before = Some(sample::json(r#"{"balance":7}"#));
+        let card = Card::of_view(&action);
         let (first, mut pages) = Pages::of(&card, SCREEN, 50);
-        assert!(pages.were_seen());
+        assert!(pages.were_seen() && !first.contains("T-1"), "{first}");
+        let details = pages.turn();
+        for expected in ["\"ticket\": \"T-1\"", "\"balance\": 7", &action.digest.to_string()] {
+            assert!(details.contains(expected), "{expected} in {details}");
+        }
         assert_eq!(pages.turn(), first);
         assert!(pages.were_seen());
     }

@@ -9,7 +9,8 @@ use banksman_core::{Decision, Status};
 use serde_json::{Value, json};
 
 use crate::help::{stderr, stdout};
-use crate::installation::{Installation, OPERATOR, Server, document, said};
+use crate::hooks::feed;
+use crate::installation::{Installation, OPERATOR, Server, document, program, said};
 
 /// A server with a policy that has something of everything, and someone on each side of it.
 struct Office {
@@ -126,11 +127,44 @@ fn approve_lets_exactly_this_run_once() {
 }
 
 #[test]
+fn nothing_is_let_run_where_nobody_can_be_asked() {
+    let office = Office::open();
+    let held = office.hold("refund", 1);
+    let id = held.id.to_string();
+    for answer in ["n\n", "y\n", ""] {
+        for args in [&["approve", &id][..], &["modify", &id, "--set", "amount=2"]] {
+            let mut command = program();
+            command.args(args).env("BANKSMAN_URL", office.server.url());
+            let output = feed(command.env("BANKSMAN_TOKEN", &office.reviewer), answer.as_bytes());
+            assert_eq!(output.status.code(), Some(2), "{args:?} told {answer:?}: {}", said(&output));
+            assert!(stderr(&output).contains("say --yes"), "{}", said(&output));
+        }
+    }
+    assert_eq!(office.status(&held), Status::Pending);
+    // A no lets nothing run.
+    office.run(&["deny", &id], 0);
+}
+
+#[test]
+fn remembering_without_a_session_names_the_way() {
+    let office = Office::open();
+    let id = office.hold("refund", 1).id.to_string();
+    let (_, words) = office.run(&["approve", &id, "--remember", "--yes"], 2);
+    assert!(words.contains("--all-sessions"), "{words}");
+}
+
+#[test]
 fn what_policy_hides_in_part_is_decided_and_said_to_be_unchecked() {
     let office = Office::open();
     let decided = |amount: u64, command: &[&str]| {
         let held = office.hold("charge", amount);
         let id = held.id.to_string();
+        let (shown, _) = office.run(&["show", &id], 0);
+        let shown = shown.replace("\n ", "");
+        assert!(
+            !shown.contains("exactly what would run") && shown.contains("cannot be checked here"),
+            "{shown}"
+        );
         let (text, more) = office.run(&[&command[..1], &[id.as_str()], &command[1..]].concat(), 0);
         let said = format!("{text}{more}").replace("\n ", "");
         assert!(said.contains("cannot be checked here") && !said.contains("ada"), "{said}");
@@ -187,6 +221,11 @@ fn modify_sets_what_it_names_and_nothing_else() {
     assert_eq!(action.args.as_str(), r#"{"amount":9007199254740993,"to":"ada"}"#);
     assert_eq!((action.status, action.version), (Status::Authorised, 2));
     assert!(action.resolution.unwrap().modified);
+    let (shown, _) = office.run(&["show", &id], 0);
+    assert!(
+        shown.contains("- \"amount\": 899") && shown.contains("+ \"amount\": 9007199254740993"),
+        "{shown}"
+    );
     // What was proposed no longer runs.
     let old = ClaimBody { digest: held.digest, preconditions: None };
     assert_eq!(office.agent.claim(held.id, &old).unwrap_err().code(), Some("digest_mismatch"));
@@ -304,6 +343,8 @@ fn doctor_finds_a_sound_house_sound_and_a_broken_one_broken() {
 
     std::fs::write(data.join("policy.yaml"), "version: 1\ntols: {}\n").unwrap();
     std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let told = stdout(&server.run("bkm_reviewer_wrong", &doctor));
+    assert!(told.contains("      2 | tols: {}\n") && !told.contains("\\n"), "{told}");
     let output = server.run("bkm_reviewer_wrong", &[&doctor[..], &["--json"]].concat());
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     let report: Value = document(&output);
@@ -355,5 +396,7 @@ fn a_server_that_went_away_has_its_own_code() {
         .unwrap();
     assert_eq!(output.status.code(), Some(6), "{}", said(&output));
     assert!(stderr(&output).contains(&url) && !stderr(&output).contains(&token), "{}", said(&output));
-    assert_eq!(stdout(&output), "");
+    let told: serde_json::Value = document(&output);
+    assert_eq!(told["exit"], 6);
+    assert!(told["error"].as_str().unwrap().contains(&url) && !stdout(&output).contains(&token), "{told}");
 }

@@ -1,7 +1,9 @@
 //! `banksman exec`, `shell-guard` and `prompt`: gated, asked about at a real terminal, and then exactly that.
 
+mod environment;
 mod person;
 mod prompt;
+mod stopped;
 
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -156,7 +158,7 @@ fn the_person_at_the_terminal_decides() {
         for key in keys.chars() {
             person.types(&key.to_string());
             if key == 'v' {
-                person.sees("APPROVAL REQUIRED");
+                person.sees("FULL DETAILS");
                 person.sees("auto-deny in");
             }
         }

@@ -69,6 +69,13 @@ fn every_command_has_help_with_exit_codes() {
 }
 
 #[test]
+fn what_the_environment_gives_is_not_said_to_be_needed() {
+    let output = banksman(&["approve"]);
+    let text = stderr(&output);
+    assert!(text.contains("<ID>") && !text.contains("--token <TOKEN>") && !text.contains("--url"), "{text}");
+}
+
+#[test]
 fn mistakes_are_usage_errors() {
     for args in [&["no-such-command"][..], &["approve"], &["freeze"], &["pending", "--no-such-flag"]] {
         let output = banksman(args);

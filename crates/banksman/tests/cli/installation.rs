@@ -212,7 +212,10 @@ impl Starting {
         if line.is_empty() {
             return Err(self.process.0.wait().unwrap());
         }
-        let welcome: Welcome = serde_json::from_str(&line).unwrap();
+        let Ok(welcome) = serde_json::from_str::<Welcome>(&line) else {
+            // A document about what went wrong, or something else that no server says.
+            return Err(self.process.0.wait().unwrap());
+        };
         let server = Server { process: self.process, stdout: self.stdout, welcome };
         let anyone = server.client("nobody");
         let began = Instant::now();

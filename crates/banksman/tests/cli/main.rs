@@ -21,6 +21,7 @@ mod offline;
 
 mod commands;
 mod degraded;
+mod documented;
 mod gated;
 mod gateway;
 mod hooks;
@@ -29,6 +30,7 @@ mod kill;
 mod mcp;
 mod nodes;
 mod people;
+mod proof;
 mod refunds;
 mod resume;
 mod server;

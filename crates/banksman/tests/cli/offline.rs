@@ -14,8 +14,37 @@ fn an_absent_server_has_its_own_code_and_a_hint() {
         assert_eq!(output.status.code(), Some(6), "{args:?}");
         let text = stderr(&output);
         assert!(text.contains(NOWHERE) && text.contains("banksman serve"), "{text}");
-        assert!(stdout(&output).is_empty());
+        if args.contains(&"--json") {
+            let told: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+            assert!(told["exit"] == 6 && told["error"].as_str().unwrap().contains(NOWHERE), "{told}");
+        } else {
+            assert!(stdout(&output).is_empty());
+        }
     }
+}
+
+#[test]
+fn whatever_fails_is_one_document_for_programs() {
+    for (args, exit) in [
+        (&["approve", "--json"][..], 2),
+        (&["--json", "no-such-command"], 2),
+        (&["approve", "abc", "--json", "--url", NOWHERE], 2),
+        (&["policy", "check", "--policy", "/no/such/policy.yaml", "--json"], 2),
+        (&["token", "list", "--data", "/no/such/folder", "--json"], 3),
+    ] {
+        let output = banksman(args);
+        assert_eq!(output.status.code(), Some(exit), "{args:?}: {}", stderr(&output));
+        let told: serde_json::Value = serde_json::from_str(&stdout(&output))
+            .unwrap_or_else(|error| panic!("{args:?}: {error}: {}", stdout(&output)));
+        assert_eq!(told["exit"], exit, "{args:?}: {told}");
+        assert!(
+            !told["error"].as_str().unwrap().is_empty() && !stderr(&output).is_empty(),
+            "{args:?}: {told}"
+        );
+    }
+    // What a command is told to run may well have such an option.
+    let output = banksman(&["exec", "--no-such-flag", "--", "ls", "--json"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""));
 }
 
 #[test]

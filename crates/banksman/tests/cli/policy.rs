@@ -63,6 +63,14 @@ fn a_policy_is_checked_and_mistakes_are_shown_where_they_are() {
     let bad = installation.policy("version: 1\nrules:\n- {id: a, tier: nope}\n");
     let output = program().args(["policy", "check", "--policy"]).arg(&bad).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", said(&output));
+    let told = program().args(["policy", "check", "--json", "--policy"]).arg(&bad).output().unwrap();
+    assert_eq!(told.status.code(), Some(2), "{}", said(&told));
+    let told: serde_json::Value = serde_json::from_str(&stdout(&told)).unwrap();
+    assert_eq!((&told["ok"], &told["exit"]), (&false.into(), &2.into()), "{told}");
+    let mistake = &told["errors"][0];
+    assert_eq!((&mistake["line"], &mistake["column"]), (&3.into(), &17.into()), "{told}");
+    assert_eq!(mistake["file"].as_str(), bad.to_str(), "{told}");
+    assert!(mistake["problem"].as_str().is_some_and(|problem| !problem.is_empty()), "{told}");
     let text = stderr(&output);
     assert!(
         text.contains(":3:17: ") && text.contains("    3 | - {id: a, tier: nope}") && text.contains('^'),
@@ -97,6 +105,41 @@ fn an_action_is_explained_for_scripts_and_people() {
     assert!(verdict["risk"].is_string());
     let text = explain(&[]);
     assert!(text.starts_with("pay  escalate at risk ") && text.contains("=> large"), "{text}");
+}
+
+#[test]
+fn without_a_policy_the_one_that_a_first_start_writes_is_explained() {
+    let installation = Installation::new();
+    let action = installation.beside("action.json");
+    fs::write(&action, r#"{"tool": "pay", "args": {"amount": 899}}"#).unwrap();
+    let output = program()
+        .args(["policy", "explain", "--json"])
+        .arg(&action)
+        .arg("--data")
+        .arg(installation.data())
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    let verdict: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(verdict["tier"], "approve");
+    assert!(stderr(&output).contains("`banksman serve` begins with"), "{}", said(&output));
+}
+
+#[test]
+fn what_a_preset_approves_or_is_only_observed_is_not_said_to_be_held() {
+    let installation = Installation::new();
+    let action = installation.beside("action.json");
+    fs::write(&action, r#"{"tool": "pay", "args": {"amount": 899}}"#).unwrap();
+    for (policy, why) in [
+        ("version: 1\npreset: auto_approve\n", "in people's place"),
+        ("version: 1\nenforcement: observe\ntools: {pay: {tier: approve}}\n", "only observes"),
+    ] {
+        let policy = installation.policy(policy);
+        let output =
+            program().args(["policy", "explain"]).arg(&action).arg("--policy").arg(&policy).output().unwrap();
+        let text = stdout(&output);
+        assert!(text.contains("|  runs at once: ") && text.contains(why), "{}", said(&output));
+    }
 }
 
 #[test]

@@ -109,8 +109,8 @@ fn history_is_judged_again_and_people_are_not_contradicted_unseen() {
     }
     let pay = agent.propose(&Proposal::new(r#"{"tool": "pay", "args": {"amount": 7}}"#)).unwrap();
     let ship = agent.propose(&Proposal::new(r#"{"tool": "ship", "args": {}}"#)).unwrap();
-    for (decision, id) in [("deny", pay.id), ("approve", ship.id)] {
-        let done = server.run(&reviewer, &[decision, &id.to_string(), "--reason", "so"]);
+    for (decision, id) in [(&["deny"][..], pay.id), (&["approve", "--yes"], ship.id)] {
+        let done = server.run(&reviewer, &[decision, &[&id.to_string(), "--reason", "so"]].concat());
         assert!(done.status.success(), "{}", said(&done));
     }
     let changed = installation
@@ -141,4 +141,39 @@ fn history_is_judged_again_and_people_are_not_contradicted_unseen() {
     assert_eq!(replay(&["--fail-if-contradicted"]).status.code(), Some(1));
     let none = json(&replay(&["--json", "--since", "2999-01-01T00:00:00Z"]));
     assert_eq!(none["actions"], 0);
+}
+
+#[test]
+fn history_is_judged_in_the_mode_of_its_moment() {
+    let installation = Installation::new();
+    let server = installation.serve();
+    let agent = server.client(&server.first().agent_token);
+    let admin = installation.token("admin", "ada").token;
+    let propose = |n: u32| {
+        agent.propose(&Proposal::new(&format!(r#"{{"tool": "pay", "args": {{"n": {n}}}}}"#))).unwrap()
+    };
+    let first = propose(1);
+    let moved = server.run(&admin, &["mode", "set", "shadow", "--reason", "try"]);
+    assert!(moved.status.success(), "{}", said(&moved));
+    let second = propose(2);
+    let changed = installation.policy(
+        "version: 1\n\
+         tools: {pay: {tier: approve}}\n\
+         rules:\n\
+         - {id: two, match: {tool: pay, mode: production}, tier: approve, quorum: 2, require_reason: true}\n",
+    );
+    let changed = changed.to_str().unwrap();
+    let replay =
+        |more: &[&str]| server.run(&admin, &[&["policy", "replay", "--policy", changed], more].concat());
+    let found = json(&replay(&["--json"]));
+    assert_eq!(found["changed"], 1, "{found}");
+    assert_eq!(found["changes"][0]["id"], first.id.to_string(), "{found}");
+    assert_eq!(found["changes"][0]["change"], serde_json::json!(["1 → 2 people", "+reason"]), "{found}");
+    let text = stdout(&replay(&["--wide"]));
+    assert!(text.contains("CHANGE") && text.contains("1 → 2 people, +reason"), "{text}");
+    let always = json(&replay(&["--json", "--mode", "production"]));
+    assert_eq!(
+        (&always["changed"], always["changes"][0]["id"].as_str()),
+        (&2.into(), Some(second.id.to_string().as_str()))
+    );
 }

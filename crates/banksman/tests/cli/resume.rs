@@ -121,7 +121,7 @@ impl Scene {
     }
 
     fn approve(&self, server: &Server, action: &Value) {
-        let output = server.run(&self.reviewer, &["approve", action["id"].as_str().unwrap()]);
+        let output = server.run(&self.reviewer, &["approve", action["id"].as_str().unwrap(), "--yes"]);
         assert!(output.status.success(), "{output:?}");
     }
 }

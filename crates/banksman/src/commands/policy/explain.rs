@@ -16,7 +16,6 @@ use super::Chosen;
 use crate::context::Context;
 use crate::display::{Screen, Tone, Visible};
 use crate::exit::{Exit, stop};
-use crate::folder::read_policy;
 use crate::span::span;
 
 #[derive(Debug, clap::Args)]
@@ -61,7 +60,7 @@ struct SetAside<'a> {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
-    let policy = read_policy(&args.chosen.path(context)?)?;
+    let policy = args.chosen.policy_or_usual(context)?;
     let action = read_action(&args.action)?;
     let assessment = policy.assessor().assess(&action);
     let facts = Facts { mode: args.mode, ..Facts::plain(&args.agent, context.now) };
@@ -111,6 +110,18 @@ fn explained(judged: &Judgement) -> Explained<'_> {
 
 /// What becomes of the action.
 fn consequence(verdict: &Verdict) -> String {
+    let demanded = demanded(verdict);
+    if let Some(preset) = &verdict.approved_by_preset {
+        return format!("runs at once: {} approves it in people's place; else {demanded}", Visible(preset));
+    }
+    if verdict.observed {
+        return format!("runs at once: policy only observes; else {demanded}");
+    }
+    demanded
+}
+
+/// What policy demands.
+fn demanded(verdict: &Verdict) -> String {
     match verdict.tier {
         Tier::Auto => "runs at once".into(),
         Tier::Notify => "runs at once, and people are told".into(),

@@ -5,6 +5,7 @@ mod diff;
 mod explain;
 mod import;
 mod init;
+mod modes;
 mod replay;
 mod schema;
 mod test;
@@ -12,11 +13,12 @@ mod test;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use banksman_policy::{DEFAULT_POLICY, Policy};
 use clap::Subcommand;
 
 use crate::context::Context;
-use crate::exit::{Exit, stop};
-use crate::folder::Folder;
+use crate::exit::{Exit, exit_of, stop};
+use crate::folder::{Folder, read_policy};
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -66,14 +68,31 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
 
 impl Chosen {
     fn path(&self, context: &Context) -> anyhow::Result<PathBuf> {
-        match self.policy.as_ref().filter(|path| !path.as_os_str().is_empty()) {
-            Some(path) => Ok(path.clone()),
-            None => Folder::open(&context.globals.data).map(|folder| folder.policy()).map_err(|_| {
-                stop(
-                    Exit::Usage,
-                    "which policy? Name it with --policy PATH, or its data folder with --data DIR",
-                )
-            }),
+        self.named(context)?.ok_or_else(|| {
+            stop(Exit::Usage, "which policy? Name it with --policy PATH, or its data folder with --data DIR")
+        })
+    }
+
+    /// The one that was named, or that of the data folder, if there is one.
+    fn named(&self, context: &Context) -> anyhow::Result<Option<PathBuf>> {
+        if let Some(path) = self.policy.as_ref().filter(|path| !path.as_os_str().is_empty()) {
+            return Ok(Some(path.clone()));
         }
+        match Folder::open(&context.globals.data) {
+            Ok(folder) => Ok(Some(folder.policy())),
+            Err(error) if exit_of(&error) == Exit::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The same, or else the policy that a first start would write.
+    fn policy_or_usual(&self, context: &Context) -> anyhow::Result<Policy> {
+        if let Some(path) = self.named(context)? {
+            return read_policy(&path);
+        }
+        context
+            .complain("banksman: no policy was named: judged by the one that `banksman serve` begins with")?;
+        Policy::parse("the default policy", DEFAULT_POLICY)
+            .map_err(|error| stop(Exit::Failure, error.to_string()))
     }
 }

@@ -8,6 +8,7 @@ use banksman_core::wire::ActionView;
 use banksman_core::{ActionId, Assessment, Decision, Mode, Status, Tier, Timestamp, Verdict};
 use banksman_policy::{Contradiction, Ending, Facts, HumanAnswer, Meters, Policy, Replay, Replayed};
 
+use super::modes::{Modes, Then};
 use crate::context::Context;
 use crate::display::Tone;
 use crate::exit::{Exit, stop};
@@ -27,7 +28,7 @@ pub(super) struct Args {
     /// Only what was proposed since then: a time such as 2026-11-15T10:00:00Z, or how long ago, such as 7d
     #[arg(long, value_name = "WHEN", value_parser = When::parse)]
     since: Option<When>,
-    /// As if in this mode (default: the server's)
+    /// As if always in this mode [default: that of each moment, from the log]
     #[arg(long)]
     mode: Option<Mode>,
     /// Judge by what was found then, instead of reading each action again
@@ -74,15 +75,15 @@ struct Done {
 
 fn replay(args: &Args, policy: &Policy, context: &Context) -> anyhow::Result<Done> {
     let client = context.client()?;
-    let mode = match args.mode {
-        Some(mode) => mode,
-        None => client.mode()?.mode,
+    let modes = match args.mode {
+        Some(mode) => Modes::always(mode),
+        None => Modes::of_log(&client)?,
     };
     let since = args.since.map(|when| when.from(context.now));
     let mut replay = Replay::new(args.limit);
     let mut redacted = 0;
     let mut again =
-        Again { policy, mode, recorded_findings: args.recorded_findings, meters: Meters::default() };
+        Again { policy, modes, recorded_findings: args.recorded_findings, meters: Meters::default() };
     // Oldest first, because windows fill in the order of things; ids begin with their time.
     let mut query = ActionsQuery {
         oldest_first: true,
@@ -120,7 +121,7 @@ fn is_redacted(view: &ActionView) -> bool {
 /// What history is judged by, and what windows hold so far.
 struct Again<'p> {
     policy: &'p Policy,
-    mode: Mode,
+    modes: Modes,
     recorded_findings: bool,
     meters: Meters,
 }
@@ -134,16 +135,21 @@ impl Again<'_> {
             // What triage said is not asked again: it may cost, and it would not say the same.
             assessment = Assessment { triage: assessment.triage, ..self.policy.assessor().assess(&action) };
         }
-        let facts = Facts { mode: self.mode, ..Facts::plain(&view.agent, view.created_at) };
-        let judged =
-            self.meters.judge(self.policy, &action, &assessment, &facts, view.id, ending(view.status));
+        let Then { mode, fell_back_from } = self.modes.at(view.created_at);
+        let mut judged = |mode, ending| {
+            let facts = Facts { mode, ..Facts::plain(&view.agent, view.created_at) };
+            self.meters.judge(self.policy, &action, &assessment, &facts, view.id, ending).verdict
+        };
+        // First, because only what is judged last fills windows.
+        let before = fell_back_from.map(|mode| judged(mode, Ending::NeverRan));
+        let now = judged(mode, ending(view.status));
         Replayed {
             id: view.id,
             at: view.created_at,
             agent: view.agent.clone(),
             tool: view.tool.clone(),
             before: Verdict::clone(&view.verdict),
-            after: judged.verdict,
+            after: before.map_or_else(|| now.clone(), |before| now.clone().at_least(&before)),
             human: human(view),
         }
     }
@@ -186,6 +192,7 @@ fn json(replay: &Replay, redacted: u64) -> serde_json::Value {
             "tool": replayed.tool,
             "before": replayed.before,
             "after": replayed.after,
+            "change": difference(&replayed.before, &replayed.after),
             "by": replayed.human.as_ref().map(|human| &human.by),
             "contradiction": replayed.contradiction().map(Contradiction::as_str),
         })
@@ -247,6 +254,29 @@ fn counts(replay: &Replay) -> Table {
     table
 }
 
+/// What is demanded now and was not, or the other way round, besides the tier.
+fn difference(before: &Verdict, after: &Verdict) -> Vec<String> {
+    let mut found = Vec::new();
+    let (then, now) = (before.quorum.count(), after.quorum.count());
+    if then != now {
+        found.push(format!("{then} → {now} people"));
+    }
+    let (then, now) = (before.quorum.roles(), after.quorum.roles());
+    found.extend(now.iter().filter(|role| !then.contains(role)).map(|role| format!("+role {role}")));
+    found.extend(then.iter().filter(|role| !now.contains(role)).map(|role| format!("-role {role}")));
+    for (what, then, now) in [
+        ("reason", before.require_reason, after.require_reason),
+        ("passkey", before.require_passkey, after.require_passkey),
+        ("only observed", before.observed, after.observed),
+        ("approved by preset", before.approved_by_preset.is_some(), after.approved_by_preset.is_some()),
+    ] {
+        if then != now {
+            found.push(format!("{}{what}", if now { '+' } else { '-' }));
+        }
+    }
+    found
+}
+
 /// What matters most comes first: a narrow terminal cuts the rest.
 fn list(replayed: &[&Replayed]) -> Table {
     let mut table = Table::new(vec![
@@ -254,6 +284,7 @@ fn list(replayed: &[&Replayed]) -> Table {
         Column { heading: "TOOL", most: 16 },
         Column { heading: "THEN", most: 8 },
         Column { heading: "NOW", most: 8 },
+        Column { heading: "CHANGE", most: 40 },
         Column { heading: "PERSON", most: 20 },
         Column { heading: "RULE", most: 40 },
         Column { heading: "AGENT", most: 16 },
@@ -271,6 +302,7 @@ fn list(replayed: &[&Replayed]) -> Table {
             Cell::new(&one.tool),
             Cell::new(one.before.tier.as_str()),
             Cell::toned(one.after.tier.as_str(), now),
+            Cell::new(&difference(&one.before, &one.after).join(", ")),
             Cell::toned(person.as_deref().unwrap_or(""), tone),
             Cell::new(&one.after.rule),
             Cell::new(&one.agent),
@@ -278,4 +310,24 @@ fn list(replayed: &[&Replayed]) -> Table {
         ]);
     }
     table
+}
+
+#[cfg(test)]
+mod tests {
+    use banksman_core::{Quorum, Risk};
+
+    use super::*;
+
+    #[test]
+    fn what_differs_is_said_besides_the_tier() {
+        let verdict = |people, roles: &[&str]| Verdict {
+            quorum: Quorum::new(people, roles.iter().map(|role| (*role).to_owned()).collect()),
+            ..Verdict::new(Tier::Approve, Risk::High, "rule")
+        };
+        let (one, two) = (verdict(1, &["lead"]), verdict(2, &["finance"]));
+        let two = Verdict { require_reason: true, ..two };
+        assert_eq!(difference(&one, &two), ["1 → 2 people", "+role finance", "-role lead", "+reason"]);
+        assert_eq!(difference(&two, &one), ["2 → 1 people", "+role lead", "-role finance", "-reason"]);
+        assert!(difference(&one, &one).is_empty());
+    }
 }

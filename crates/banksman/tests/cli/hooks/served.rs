@@ -89,6 +89,12 @@ fn done(event: &str, id: &str) -> Vec<u8> {
     value.to_string().into_bytes()
 }
 
+/// What Claude Code passes on to its model.
+fn for_the_model(output: &Output) -> Option<String> {
+    let document: Value = serde_json::from_slice(&output.stdout).unwrap();
+    document["hookSpecificOutput"]["additionalContext"].as_str().map(str::to_owned)
+}
+
 #[test]
 fn what_policy_lets_run_is_claimed_and_its_end_is_reported_once() {
     for (host, allowed) in [("claude-code", "allow"), ("codex", "silence")] {
@@ -146,7 +152,15 @@ fn a_held_call_waits_for_its_reviewer_and_hears_their_words() {
     let site = Site::new();
     let hook = site.start("claude-code", &[], &bash("rm -rf /srv/data"));
     site.decide(&site.pending(), Decision::Approve, None, None);
-    assert_eq!(decision(&hook.wait_with_output().unwrap()), "allow");
+    let output = hook.wait_with_output().unwrap();
+    assert_eq!(decision(&output), "allow");
+    assert_eq!(for_the_model(&output), None, "there is nothing to tell");
+
+    let site = Site::new();
+    let hook = site.start("claude-code", &[], &bash("rm -rf /srv/data"));
+    site.decide(&site.pending(), Decision::Approve, Some("the last time"), None);
+    let told = for_the_model(&hook.wait_with_output().unwrap()).unwrap();
+    assert!(told.contains("the last time"), "{told}");
 
     let site = Site::new();
     let hook = site.start("codex", &[], &bash("rm -rf /srv/data"));
@@ -169,6 +183,8 @@ fn what_a_reviewer_changed_is_what_runs() {
     assert_eq!(decision(&output), "allow", "{}", said(&output));
     let document: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(document["hookSpecificOutput"]["updatedInput"], json!({ "command": "rm -rf /srv/archive" }));
+    let told = for_the_model(&output).unwrap();
+    assert!(told.contains("changed") && told.contains(r#"{"command":"rm -rf /srv/archive"}"#), "{told}");
 
     // Codex is told what to send, and sending that claims what was authorised.
     let site = Site::new();

@@ -38,7 +38,7 @@ fn result() -> Option<CanonicalJson> {
 
 fn proposed() -> Fact {
     let verdict = Verdict::new(Tier::Approve, Risk::High, "forged").into();
-    Fact::Proposed { assessment: Assessment::of(Vec::new()).into(), verdict, grant: None }
+    Fact::Proposed { assessment: Assessment::of(Vec::new()).into(), verdict, grant: None, freeze: None }
 }
 
 fn decided(decision: Decision) -> Fact {
@@ -58,6 +58,7 @@ fn modified(number: u64) -> Fact {
         assessment: Assessment::of(Vec::new()).into(),
         verdict: Verdict::new(Tier::Approve, Risk::High, "forged").into(),
         reason: None,
+        message: None,
         acting: Vec::new(),
         solo_operator: false,
         step_up: None,
