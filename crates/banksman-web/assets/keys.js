@@ -63,3 +63,8 @@ export const keys = () => {
     }
   });
 };
+
+// A decision is made by a button, not by Enter in a field beside it.
+document.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target.matches?.('form[action="/decide"] input')) event.preventDefault();
+});

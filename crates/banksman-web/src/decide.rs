@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use crate::action::Kept;
 use crate::frame::Frame;
-use crate::parts::{binding, on_enter};
+use crate::parts::{binding, on_enter_nothing};
 use crate::text::Foreign;
 
 /// How long a grant may last, for those who choose.
@@ -30,7 +30,7 @@ pub(crate) fn decide(frame: &Frame<'_>, action: &ActionView, leaves_out: bool, k
         section.panel.decide aria-label="Your decision" {
             h2 { "Your decision" }
             form method="post" action="/decide" {
-                (on_enter(None))
+                (on_enter_nothing())
                 (binding(frame.viewer.csrf, action))
                 label.field { span { "Reason" @if required { " (policy asks for one)" } }
                     textarea name="reason" rows="2" required[required] data-reason { "\n" (kept.reason) }

@@ -30,7 +30,7 @@ impl EditPage<'_> {
         let action = self.action;
         let here = format!("/actions/{}/edit", action.id);
         // What was typed as JSON and is none. The fields are then those of the action itself.
-        let raw = self.draft.typed.get("").map(|typed| VisibleJson(typed).to_string());
+        let raw = self.draft.typed.get("").map(|typed| VisibleJson(&typed.replace("\r\n", "\n")).to_string());
         let body = html! {
             article.action data-action=(action.id) data-version=(action.version) {
                 header class=(format!("heading {}", action.verdict.risk.as_str())) {
@@ -44,7 +44,7 @@ impl EditPage<'_> {
                         p.quiet { "Whatever you change is checked, assessed and judged again. If it demands more people, it is held for them." }
                         form method="post" action=(here) {
                             // Otherwise Enter in a field would press the first button that there is, such as one that adds an item.
-                            (on_enter(Some("Show what changes")))
+                            (on_enter("Show what changes"))
                             (binding(frame.viewer.csrf, action))
                             @if raw.is_none() { (self.misfits()) }
                             (form::fields(self.draft, action.context.args_schema.as_ref()))

@@ -112,8 +112,12 @@ pub(crate) fn finding_link(rule: &str) -> Markup {
     html! { a.quiet href=(format!("/policy/built-in#{}", anchor("found", rule))) { code { (Foreign(rule)) } } }
 }
 
-/// The first button of a form, for keyboards: Enter in a field presses it, and nobody sees it. One that does nothing keeps
-/// Enter from deciding.
-pub(crate) fn on_enter(words: Option<&str>) -> Markup {
-    html! { button.away tabindex="-1" aria-hidden="true" disabled[words.is_none()] { (words.unwrap_or_default()) } }
+/// The first button of a form, for keyboards: Enter in a field presses it, and nobody sees it.
+pub(crate) fn on_enter(words: &str) -> Markup {
+    html! { button.away tabindex="-1" aria-hidden="true" { (words) } }
+}
+
+/// The same where Enter must not decide: it sends a decision that is none. One that is disabled would be passed over.
+pub(crate) fn on_enter_nothing() -> Markup {
+    html! { button.away tabindex="-1" aria-hidden="true" name="decision" value="none" formnovalidate {} }
 }

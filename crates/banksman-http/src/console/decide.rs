@@ -20,6 +20,10 @@ use crate::problem::ProblemError;
 
 pub(crate) async fn decide(State(app): State<App>, visit: Visit, Signed { session, fields }: Signed) -> Page {
     let id: ActionId = fields.parsed("id")?;
+    if fields.given("decision") == Some("none") {
+        // Enter in a field, where no script keeps it from sending the form.
+        return Ok(super::to(&format!("/actions/{id}")));
+    }
     let message = fields.written("message");
     let decision = match fields.parsed("decision")? {
         // Words for the agent that stand in the form go to the agent, whichever of its buttons denies.

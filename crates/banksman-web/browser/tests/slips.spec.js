@@ -7,7 +7,7 @@ const freezeTool = async (context, server, tool) => {
   await page.getByRole("button", { name: "Freeze", exact: true }).click();
   await expect(page.getByText("Frozen, at once.")).toBeVisible();
   return async () => {
-    await page.getByRole("button", { name: "Lift" }).first().click();
+    await page.locator("ul.freezes li", { hasText: tool }).getByRole("button", { name: "Lift" }).click();
     await expect(page.getByText("The freeze is lifted.")).toBeVisible();
     await page.close();
   };

@@ -131,3 +131,14 @@ async fn nobody_is_offered_to_approve_twice() {
     assert!(!offers(&page) && page.contains("value=\"deny\""), "{page}");
     assert!(page.contains("You approved this. Someone else is needed, too."), "{page}");
 }
+
+#[tokio::test]
+async fn a_form_that_enter_has_sent_decides_nothing() {
+    let server = Server::start().await;
+    let browser = Browser::sign_in(&server, "ada").await;
+    let action = server.propose("send_email", json!({})).await;
+    let answer = browser.about(&server, "/decide", &action, &[("decision", "none")]).await;
+    let page = format!("/actions/{}", id(&action));
+    assert_eq!((answer.status, answer.header("location")), (303, Some(page.as_str())));
+    assert_eq!(server.show(&server.riley, &action).await["status"], "pending");
+}
