@@ -129,12 +129,12 @@ impl Report {
                 .to_owned();
         }
         let checkpoints = if self.checkpoints == 1 {
-            "1 checkpoint".to_owned()
+            "1 checkpoint fits".to_owned()
         } else {
-            format!("{} checkpoints", self.checkpoints)
+            format!("{} checkpoints fit", self.checkpoints)
         };
         let mut text = format!(
-            "Nothing up to event {} was changed, removed or inserted: {checkpoints} fit.",
+            "Nothing up to event {} was changed, removed or inserted: {checkpoints}.",
             self.signed_up_to
         );
         if !self.signatures {

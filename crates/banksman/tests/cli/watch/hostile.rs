@@ -72,9 +72,14 @@ fn assert_harmless(bytes: &[u8]) {
     let allowed =
         regex::Regex::new(r"^\x1b\[(\d*;?\d*H|[\d;]*m|\?1049[hl]|\?2004[hl]|\?25[hl]|\?2026[hl]|8[hl]|\d?J)")
             .unwrap();
+    // What was read may end in the middle of one.
+    let unfinished = regex::Regex::new(r"^\x1b(\[\??[\d;]*)?$").unwrap();
     let mut rest = text.as_ref();
     while let Some(at) = rest.find(|c: char| c.is_control() && !matches!(c, '\r' | '\n')) {
         let from = &rest[at..];
+        if unfinished.is_match(from) {
+            return;
+        }
         let found = allowed.find(from).unwrap_or_else(|| {
             panic!("{:?} was written to the terminal", from.chars().take(40).collect::<String>())
         });
