@@ -30,6 +30,7 @@ cargo xtask CHORE
       --clients A,B,C     how many clients at a time (default 1,16,64)
       --rounds N          runs of each, of which the median counts (default 3)
       --binary PATH       measure this binary instead of building one
+      --against PATH      measure this one too, in turns: the only way to compare builds on a machine that is not quiet
       --no-memory         leave out the measurement of memory per pending action
   bench console [OPTIONS] every page of the review console with many pending actions: server time and size
       --database KIND     sqlite (default) or postgres

@@ -76,18 +76,28 @@ fn digest_of(server: Option<&str>, tool: &str, kind: Kind, args: &CanonicalJson)
     Digest::of(text.as_bytes())
 }
 
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// How long a digest is when it is written.
+const WRITTEN: usize = Digest::PREFIX.len() + 64;
+
+impl Digest {
+    /// Writes it out. A digest is written a dozen times in the life of an action, and the way by [`fmt`] is a long one.
+    fn write(self, text: &mut [u8; WRITTEN]) -> &str {
         const HEX: &[u8; 16] = b"0123456789abcdef";
-        let mut text = [0u8; 64];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+        let (prefix, digits) = text.split_at_mut(Self::PREFIX.len());
+        prefix.copy_from_slice(Self::PREFIX.as_bytes());
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(self.0) {
             if let [high, low] = pair {
                 *high = HEX.get(usize::from(byte >> 4)).copied().unwrap_or(b'?');
                 *low = HEX.get(usize::from(byte & 15)).copied().unwrap_or(b'?');
             }
         }
-        f.write_str(Self::PREFIX)?;
-        f.write_str(std::str::from_utf8(&text).unwrap_or_default())
+        std::str::from_utf8(text).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.write(&mut [0; WRITTEN]))
     }
 }
 
@@ -105,10 +115,12 @@ impl FromStr for Digest {
         if hex.len() != 64 || !hex.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f')) {
             return Err(InvalidDigestError);
         }
+        let value = |digit: u8| if digit.is_ascii_digit() { digit - b'0' } else { digit - b'a' + 10 };
         let mut bytes = [0u8; 32];
         for (slot, pair) in bytes.iter_mut().zip(hex.as_bytes().chunks_exact(2)) {
-            let pair = std::str::from_utf8(pair).map_err(|_| InvalidDigestError)?;
-            *slot = u8::from_str_radix(pair, 16).map_err(|_| InvalidDigestError)?;
+            if let [high, low] = *pair {
+                *slot = value(high) << 4 | value(low);
+            }
         }
         Ok(Self(bytes))
     }
@@ -116,7 +128,7 @@ impl FromStr for Digest {
 
 impl Serialize for Digest {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        serializer.serialize_str(self.write(&mut [0; WRITTEN]))
     }
 }
 

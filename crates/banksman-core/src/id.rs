@@ -15,6 +15,10 @@ pub struct InvalidIdError {
     prefix: &'static str,
 }
 
+/// How long the prefix of every id is, and an id with it.
+const PREFIX_LEN: usize = 4;
+const WRITTEN: usize = PREFIX_LEN + ulid::ULID_LEN;
+
 macro_rules! define_id {
     ($(#[$doc:meta])* $name:ident, $prefix:literal) => {
         $(#[$doc])*
@@ -42,13 +46,20 @@ macro_rules! define_id {
             pub fn from_bytes(bytes: [u8; 16]) -> Self {
                 Self(Ulid::from_bytes(bytes))
             }
+
+            /// Writes it out, without the long way by [`fmt`].
+            fn write(self, text: &mut [u8; WRITTEN]) -> &str {
+                let (prefix, rest) = text.split_at_mut(PREFIX_LEN);
+                prefix.copy_from_slice($prefix.as_bytes());
+                let mut ulid = [0u8; ulid::ULID_LEN];
+                rest.copy_from_slice(self.0.array_to_str(&mut ulid).as_bytes());
+                std::str::from_utf8(text).unwrap_or_default()
+            }
         }
 
         impl fmt::Display for $name {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str($prefix)?;
-                let mut text = [0u8; ulid::ULID_LEN];
-                f.write_str(self.0.array_to_str(&mut text))
+                f.write_str(self.write(&mut [0; WRITTEN]))
             }
         }
 
@@ -67,14 +78,14 @@ macro_rules! define_id {
                     .map(Self)
                     // Lower case and `o`/`l` look-alikes decode too: accept only the spelling that we print,
                     // so that one action never has two names.
-                    .filter(|id| id.to_string() == text)
+                    .filter(|id| id.write(&mut [0; WRITTEN]) == text)
                     .ok_or(InvalidIdError { prefix: $prefix })
             }
         }
 
         impl Serialize for $name {
             fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-                serializer.collect_str(self)
+                serializer.serialize_str(self.write(&mut [0; WRITTEN]))
             }
         }
 

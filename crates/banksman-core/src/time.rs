@@ -6,6 +6,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use jiff::fmt::temporal::DateTimePrinter;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 /// A moment in UTC, to the microsecond.
@@ -53,11 +54,44 @@ impl Timestamp {
     }
 }
 
+/// How times are written: to the microsecond.
+const PRINTER: DateTimePrinter = DateTimePrinter::new().precision(Some(6));
+
+/// A time as text, where it is. Times are written often, and the way by [`fmt`] is a long one.
+struct Written {
+    bytes: [u8; 40],
+    length: usize,
+}
+
+impl jiff::fmt::Write for Written {
+    fn write_str(&mut self, text: &str) -> Result<(), jiff::Error> {
+        let room = self.bytes.get_mut(self.length..self.length + text.len());
+        let room = room.ok_or_else(|| jiff::Error::from_args(format_args!("a time is shorter")))?;
+        room.copy_from_slice(text.as_bytes());
+        self.length += text.len();
+        Ok(())
+    }
+}
+
+impl Written {
+    /// The moment as RFC 3339, if it can be written so.
+    fn of(moment: Timestamp) -> Option<Self> {
+        let moment = jiff::Timestamp::from_microsecond(moment.0).ok()?;
+        let mut written = Self { bytes: [0; 40], length: 0 };
+        PRINTER.print_timestamp(&moment, &mut written).ok()?;
+        Some(written)
+    }
+
+    fn as_str(&self) -> &str {
+        self.bytes.get(..self.length).and_then(|bytes| std::str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match jiff::Timestamp::from_microsecond(self.0) {
-            Ok(moment) => write!(f, "{moment:.6}"),
-            Err(_) => write!(f, "{}us", self.0),
+        match Written::of(*self) {
+            Some(written) => f.write_str(written.as_str()),
+            None => write!(f, "{}us", self.0),
         }
     }
 }
@@ -79,7 +113,10 @@ impl FromStr for Timestamp {
 
 impl Serialize for Timestamp {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
+        match Written::of(*self) {
+            Some(written) => serializer.serialize_str(written.as_str()),
+            None => serializer.collect_str(self),
+        }
     }
 }
 

@@ -9,8 +9,11 @@ use banksman_core::{Action, ActionId, Assessment, Case, Finding, Review, State, 
 use quick_cache::Weighter;
 use quick_cache::unsync::Cache;
 
-/// Bytes that all shards together may hold.
+/// Bytes of actions that are on their way that all shards together may hold.
 const CAPACITY: u64 = 32 * 1024 * 1024;
+/// The same of actions that have ended. Few ask for those again, and every new action would be put where one of them was
+/// long ago: out of reach of the processor's caches, which cost a tenth of all time.
+const CAPACITY_ENDED: u64 = 1024 * 1024;
 const SHARDS: usize = 16;
 const EXPECTED_BYTES: u64 = 1024;
 
@@ -90,7 +93,44 @@ fn listed(texts: &[String]) -> usize {
     size_of_val(texts) + texts.iter().map(String::len).sum::<usize>()
 }
 
-type Shard = Cache<ActionId, Arc<Case>, ByBytes>;
+type Cases = Cache<ActionId, Arc<Case>, ByBytes>;
+
+/// Two caches, so that what has ended does not take the place of what has not. An action is in one of them at the most.
+struct Shard {
+    on_their_way: Cases,
+    ended: Cases,
+}
+
+impl Shard {
+    fn new() -> Self {
+        let cases = |capacity: u64| {
+            let items = usize::try_from(capacity / EXPECTED_BYTES).unwrap_or(usize::MAX);
+            Cache::with_weighter(items, capacity, ByBytes)
+        };
+        let share = SHARDS as u64;
+        Self { on_their_way: cases(CAPACITY / share), ended: cases(CAPACITY_ENDED / share) }
+    }
+
+    fn get(&self, id: ActionId) -> Option<&Arc<Case>> {
+        self.on_their_way.get(&id).or_else(|| self.ended.get(&id))
+    }
+
+    fn insert(&mut self, case: Arc<Case>) {
+        // Only what time moves on is on its way; people and late reports move the rest, if anyone.
+        let (place, other) = if case.state.wakes_at().is_some() {
+            (&mut self.on_their_way, &mut self.ended)
+        } else {
+            (&mut self.ended, &mut self.on_their_way)
+        };
+        other.remove(&case.id);
+        place.insert(case.id, case);
+    }
+
+    fn remove(&mut self, id: ActionId) {
+        self.on_their_way.remove(&id);
+        self.ended.remove(&id);
+    }
+}
 
 /// The newest known revision of recently used actions.
 pub(crate) struct Memory {
@@ -99,10 +139,7 @@ pub(crate) struct Memory {
 
 impl Memory {
     pub(crate) fn new() -> Self {
-        let capacity = CAPACITY / SHARDS as u64;
-        let items = usize::try_from(capacity / EXPECTED_BYTES).unwrap_or(usize::MAX);
-        let shard = || Mutex::new(Cache::with_weighter(items, capacity, ByBytes));
-        Self { shards: (0..SHARDS).map(|_| shard()).collect() }
+        Self { shards: (0..SHARDS).map(|_| Mutex::new(Shard::new())).collect() }
     }
 
     fn shard(&self, id: ActionId) -> Option<MutexGuard<'_, Shard>> {
@@ -111,7 +148,7 @@ impl Memory {
     }
 
     pub(crate) fn get(&self, id: ActionId) -> Option<Arc<Case>> {
-        self.shard(id)?.get(&id).cloned()
+        self.shard(id)?.get(id).cloned()
     }
 
     /// Keeps an action, unless something newer is known. Answers of concurrent commits arrive in any order.
@@ -122,16 +159,16 @@ impl Memory {
     /// The same, if `still_current` holds while nobody else can add a newer one.
     pub(crate) fn keep_if(&self, case: &Arc<Case>, still_current: impl FnOnce() -> bool) {
         let Some(mut shard) = self.shard(case.id) else { return };
-        let newer = shard.get(&case.id).is_some_and(|known| known.revision >= case.revision);
+        let newer = shard.get(case.id).is_some_and(|known| known.revision >= case.revision);
         if !newer && still_current() {
-            shard.insert(case.id, Arc::clone(case));
+            shard.insert(Arc::clone(case));
         }
     }
 
     /// Forgets an action of which the newest revision is not certain.
     pub(crate) fn forget(&self, id: ActionId) {
         if let Some(mut shard) = self.shard(id) {
-            shard.remove(&id);
+            shard.remove(id);
         }
     }
 }
@@ -202,6 +239,42 @@ mod tests {
     fn ended(state: impl FnOnce(Authority, Claim, Timestamp) -> State) -> Case {
         let at = Timestamp::from_micros(0);
         Case { state: state(Authority::Policy, Claim { at, lease_expires_at: at }, at), ..case() }
+    }
+
+    fn numbered(number: u128, revision: u64, state: State) -> Arc<Case> {
+        Arc::new(Case { id: ActionId::from_parts(1, number), revision, state, ..case() })
+    }
+
+    fn executing() -> State {
+        let at = Timestamp::from_micros(0);
+        State::Executing { authority: Authority::Policy, claim: Claim { at, lease_expires_at: at } }
+    }
+
+    #[test]
+    fn what_has_ended_takes_no_place_of_what_has_not() {
+        let memory = Memory::new();
+        let first = numbered(0, 1, executing());
+        memory.keep(&first);
+        let lapsed = || State::Lapsed { at: Timestamp::from_micros(0) };
+        for number in 1..100_000 {
+            memory.keep(&numbered(number, 1, lapsed()));
+        }
+        assert!(memory.get(first.id).is_some());
+        let kept = (1..100_000).filter(|number| memory.get(ActionId::from_parts(1, *number)).is_some());
+        let kept = u64::try_from(kept.count()).unwrap();
+        assert!(kept > 100 && kept * EXPECTED_BYTES <= CAPACITY_ENDED, "{kept} are kept");
+    }
+
+    #[test]
+    fn what_has_ended_is_not_replaced_by_what_it_was_before() {
+        let memory = Memory::new();
+        memory.keep(&numbered(0, 1, executing()));
+        let ended = numbered(0, 2, State::Lapsed { at: Timestamp::from_micros(0) });
+        memory.keep(&ended);
+        memory.keep(&numbered(0, 1, executing()));
+        assert_eq!(memory.get(ended.id).map(|known| known.revision), Some(2));
+        memory.forget(ended.id);
+        assert!(memory.get(ended.id).is_none());
     }
 
     #[test]

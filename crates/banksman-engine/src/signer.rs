@@ -98,8 +98,9 @@ impl Signer {
         let mut token = String::with_capacity(640);
         token.push_str(&self.header);
         token.push('.');
-        let claims = serde_json::to_vec(&claims).map_err(|error| failed(&error))?;
-        URL_SAFE_NO_PAD.encode_string(claims, &mut token);
+        let mut text = String::with_capacity(384);
+        banksman_core::json::write(&claims, &mut text).map_err(|error| failed(&error))?;
+        URL_SAFE_NO_PAD.encode_string(text, &mut token);
         let signature = self.key.try_sign(token.as_bytes()).map_err(|error| failed(&error))?;
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(signature, &mut token);

@@ -154,9 +154,9 @@ impl EventRow {
 
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
     // Most fit; growing there from nothing would copy each of them several times.
-    let mut text = Vec::with_capacity(USUAL_BYTES);
-    serde_json::to_writer(&mut text, value).map_err(|error| StoreError::Failed(error.to_string()))?;
-    String::from_utf8(text).map_err(|error| StoreError::Failed(error.to_string()))
+    let mut text = String::with_capacity(USUAL_BYTES);
+    banksman_core::json::write(value, &mut text).map_err(|error| StoreError::Failed(error.to_string()))?;
+    Ok(text)
 }
 
 /// A risk as a number that sorts as it does.

@@ -67,6 +67,11 @@ impl Bed {
 
     /// Starts nodes on an empty store. The name has not been used before.
     pub(crate) fn house(&self, name: &str, nodes: usize) -> anyhow::Result<House> {
+        self.house_of(&self.binary, name, nodes)
+    }
+
+    /// The same, of another build.
+    pub(crate) fn house_of(&self, binary: &Path, name: &str, nodes: usize) -> anyhow::Result<House> {
         let folders = (0..nodes).map(|node| self.folder.path().join(format!("{name}-{node}"))).collect();
         let database = match &self.cluster {
             Some(cluster) => {
@@ -76,7 +81,7 @@ impl Bed {
             None if nodes == 1 => None,
             None => bail!("several nodes share a PostgreSQL: --database postgres"),
         };
-        House::start(&self.binary, folders, database)
+        House::start(binary, folders, database)
     }
 
     /// What the database itself can do, with the same writes and nothing else.

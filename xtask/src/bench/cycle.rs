@@ -1,5 +1,7 @@
 //! `cargo xtask bench cycle`: full cycles over HTTP, beside a bare loop on the same database in the same run.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 
 use super::bed::{Bed, Database};
@@ -13,7 +15,8 @@ struct Options {
     clients: Vec<usize>,
     rounds: usize,
     memory: bool,
-    binary: Option<std::path::PathBuf>,
+    binary: Option<PathBuf>,
+    against: Vec<PathBuf>,
 }
 
 fn options(words: &[&str]) -> anyhow::Result<Options> {
@@ -25,6 +28,7 @@ fn options(words: &[&str]) -> anyhow::Result<Options> {
         rounds: 3,
         memory: true,
         binary: None,
+        against: Vec::new(),
     };
     let mut words = words.iter();
     while let Some(word) = words.next() {
@@ -37,6 +41,7 @@ fn options(words: &[&str]) -> anyhow::Result<Options> {
             "--rounds" => options.rounds = value()?.parse()?,
             "--clients" => options.clients = numbers(value()?)?,
             "--binary" => options.binary = Some(value()?.into()),
+            "--against" => options.against.push(value()?.into()),
             "--no-memory" => options.memory = false,
             _ => anyhow::bail!("unknown option {word}"),
         }
@@ -68,8 +73,9 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What one number of nodes did, round by round.
+/// What one number of nodes of one build did, round by round.
 struct Contender {
+    binary: PathBuf,
     house: House,
     nodes: usize,
     cycles_per_second: Vec<f64>,
@@ -85,7 +91,7 @@ struct Contender {
     load_cpu: f64,
 }
 
-/// The bare loop and each number of nodes take turns, so that what the machine does besides meets all of them.
+/// The bare loop and each number of nodes of each build take turns, so that what the machine does besides meets all of them.
 fn measure(
     bed: &Bed,
     options: &Options,
@@ -93,10 +99,13 @@ fn measure(
     cycles: usize,
 ) -> anyhow::Result<Vec<serde_json::Value>> {
     let mut contenders = Vec::new();
-    for &nodes in &options.nodes {
-        let house = bed.house(&format!("cycle-{clients}-{nodes}"), nodes)?;
-        load::run(&house, clients, (cycles / 10).max(clients), 1_000_000_000)?;
-        contenders.push(Contender::of(house, nodes));
+    let binaries = std::iter::once(bed.binary()).chain(options.against.iter().map(PathBuf::as_path));
+    for (number, binary) in binaries.enumerate() {
+        for &nodes in &options.nodes {
+            let house = bed.house_of(binary, &format!("cycle-{clients}-{nodes}-{number}"), nodes)?;
+            load::run(&house, clients, (cycles / 10).max(clients), 1_000_000_000)?;
+            contenders.push(Contender::of(binary, house, nodes));
+        }
     }
     let before = limits::fsyncs_per_second(bed.folder())?;
     let mut bare = Vec::new();
@@ -134,8 +143,9 @@ fn measure(
 }
 
 impl Contender {
-    fn of(house: House, nodes: usize) -> Self {
+    fn of(binary: &Path, house: House, nodes: usize) -> Self {
         Self {
+            binary: binary.to_owned(),
             house,
             nodes,
             cycles_per_second: Vec::new(),
@@ -170,10 +180,11 @@ impl Contender {
         #[expect(clippy::cast_precision_loss, reason = "a rate")]
         let per_cycle = |seconds: f64| rounded(seconds * 1e6 / all_cycles as f64, 0);
         json!({
+            "binary": self.binary,
             "nodes": self.nodes,
             "cycles_per_s": rounded(median(self.cycles_per_second), 0),
             "ratio_to_bare": rounded(median(self.ratios), 3),
-            "ratio_to_fewest_nodes": rounded(median(self.to_first), 3),
+            "ratio_to_first": rounded(median(self.to_first), 3),
             "propose_p50_ms": share(&mut self.propose, 0.5),
             "propose_p99_ms": share(&mut self.propose, 0.99),
             "decide_p50_ms": share(&mut self.decide, 0.5),

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::RawValue;
 
+use super::write::write_string;
 use super::{Json, JsonError, parse};
 
 /// A JSON text in canonical form: sorted keys, no spaces, one spelling for each value.
@@ -113,27 +114,6 @@ fn write_value(out: &mut String, value: &Json) {
             out.push('}');
         }
     }
-}
-
-/// Escapes exactly what RFC 8785 section 3.2.2.2 escapes.
-pub(crate) fn write_string(out: &mut String, text: &str) {
-    out.push('"');
-    for c in text.chars() {
-        match c {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\u{8}' => out.push_str("\\b"),
-            '\u{c}' => out.push_str("\\f"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            c if c < ' ' => {
-                let _ = write!(out, "\\u{:04x}", u32::from(c));
-            }
-            c => out.push(c),
-        }
-    }
-    out.push('"');
 }
 
 #[cfg(test)]

@@ -7,9 +7,11 @@ mod canonical;
 mod number;
 mod parse;
 mod value;
+mod write;
 
 pub use canonical::CanonicalJson;
-pub(crate) use canonical::write_string;
 pub use number::Number;
 pub use parse::{JsonError, JsonErrorKind, Limits, parse, parse_with};
 pub use value::{Json, Object};
+pub(crate) use write::write_string;
+pub use write::{WriteError, write};

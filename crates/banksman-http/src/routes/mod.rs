@@ -15,8 +15,9 @@ pub(crate) mod notifications;
 pub(crate) mod people;
 pub(crate) mod policy;
 
-use axum::http::StatusCode;
+use axum::body::Body;
 use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 
@@ -24,6 +25,8 @@ use crate::problem::{Code, ProblemError};
 
 /// An action with small arguments fits, so that its text is not moved again and again while it grows.
 const USUAL_BYTES: usize = 1536;
+
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 pub(crate) type Answer = Result<Response, ProblemError>;
 
@@ -38,10 +41,10 @@ pub(crate) fn cut<T>(items: &mut Vec<T>, limit: usize) -> Option<&T> {
 
 /// A JSON answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Answer {
-    let mut body = Vec::with_capacity(USUAL_BYTES);
-    serde_json::to_writer(&mut body, value)
+    let mut body = String::with_capacity(USUAL_BYTES);
+    banksman_core::json::write(value, &mut body)
         .map_err(|error| ProblemError::new(Code::Internal, error.to_string()))?;
-    Ok((status, [(CONTENT_TYPE, "application/json")], body).into_response())
+    Ok((status, [(CONTENT_TYPE, JSON)], Body::from(body)).into_response())
 }
 
 /// A JSON answer with status 200.

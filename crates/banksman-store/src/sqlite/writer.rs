@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use banksman_core::Timestamp;
 use rusqlite::Connection;
@@ -21,6 +21,12 @@ use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
 const GROUP: usize = 256;
+
+/// With fewer commits than this in a group, waiting for more takes longer than it saves.
+const MANY: usize = 12;
+
+/// How long a group waits for more at the most, however long the one before took.
+const LINGER: Duration = Duration::from_micros(500);
 
 /// Where the store gets the time from.
 pub(super) type StoreClock = Box<dyn Fn() -> Timestamp + Send>;
@@ -104,7 +110,9 @@ fn run(
         Err(error) => return tracing::error!(%error, "the database cannot be written to"),
     };
     let mut group = Vec::with_capacity(GROUP);
-    while gather(&mut group, inbox) {
+    let mut last = Last::default();
+    while gather(&mut group, inbox, &last) {
+        let begin = Instant::now();
         totals.now = clock();
         let answers = match commit_group(&mut pen, &mut totals, &group) {
             Ok(answers) => answers,
@@ -127,6 +135,7 @@ fn run(
                 vec![Err(failed(error).into())]
             }
         };
+        last = Last { commits: group.len(), took: begin.elapsed() };
         health.note(&answers);
         // Before the answers: whoever hears that something was committed finds it counted.
         pending.store(totals.all_pending, Ordering::Release);
@@ -142,12 +151,27 @@ fn run(
     let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
 }
 
+/// The group before.
+#[derive(Default)]
+struct Last {
+    commits: usize,
+    took: Duration,
+}
+
 /// Fills a group with what has come in. Says whether there is anything, and ever will be.
-fn gather(group: &mut Vec<Job>, inbox: &Receiver<Job>) -> bool {
+///
+/// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
+/// wait for that; so it waits a little, if there are many, until half of them are back.
+fn gather(group: &mut Vec<Job>, inbox: &Receiver<Job>, last: &Last) -> bool {
     let Ok(first) = inbox.recv() else { return false };
     let until = Instant::now() + MOMENT;
     group.push(first);
     group.extend(inbox.try_iter().take(GROUP - 1));
+    if last.commits >= MANY && group.len() < (last.commits + group.len()) / 2 {
+        // Asleep, not waiting for the next one: whoever hands something over would have to wake the writer each time.
+        std::thread::sleep((last.took / 2).min(LINGER));
+        group.extend(inbox.try_iter().take(GROUP - group.len()));
+    }
     while group.len() < GROUP
         && group.iter().all(|job| job.commit.patient)
         && let Ok(more) = inbox.recv_timeout(until.saturating_duration_since(Instant::now()))
