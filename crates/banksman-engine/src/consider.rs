@@ -95,13 +95,13 @@ fn discreet(judge: &dyn Judge, action: &Action, found: Assessment, verdict: &Ver
 
 impl Engine {
     /// Assesses and judges an action, by what meters show now and what is on the tab already.
-    pub(crate) async fn consider(
+    pub(crate) fn consider(
         &self,
         action: Action,
         around: &Surroundings<'_>,
         tab: &mut Tab,
-    ) -> Result<(Submission, Metered), EngineError> {
-        self.consider_hiding(&[], action, around, tab).await
+    ) -> impl Future<Output = Result<(Submission, Metered), EngineError>> + Send {
+        self.consider_hiding(&[], action, around, tab)
     }
 
     /// The same of an edit, where what these paths lead to was hidden already: nobody is asked or told about it now.
@@ -120,7 +120,8 @@ impl Engine {
         let before = match around.control.fell_back_from {
             Some(mode) => {
                 let facts = Facts { mode, ..facts };
-                Some(self.view(&**judge, &action, &assessment, around.itself, facts, tab).await?)
+                let view = self.view(&**judge, &action, &assessment, around.itself, facts, tab);
+                Some(Box::pin(view).await?)
             }
             None => None,
         };
@@ -140,8 +141,9 @@ impl Engine {
             // What people do not get to see is not for others either.
             let shown = action.redacted(&verdict.redact);
             let found = discreet(&**judge, &action, assessment.clone(), &verdict);
-            let question = TriageQuestion { agent, action: shown, assessment: found, verdict };
-            assessment.triage = Some(self.triage.ask(plan, &question, around.now).await);
+            // On the heap, as all that is rare: it would make every proposal's future larger.
+            let question = Box::new(TriageQuestion { agent, action: shown, assessment: found, verdict });
+            assessment.triage = Some(Box::pin(self.triage.ask(plan, &question, around.now)).await);
             // One more voice, and the strictest wins: it cannot get milder.
             verdict = demanded(&action, &assessment);
         }

@@ -88,131 +88,139 @@ impl Engine {
     ///
     /// # Errors
     /// If there is no room in time, the key was used for something else, or nothing can be recorded.
-    pub async fn propose(&self, agent: &Principal, request: ProposeRequest) -> Result<Proposed, EngineError> {
+    pub fn propose(
+        &self,
+        agent: &Principal,
+        request: ProposeRequest,
+    ) -> impl Future<Output = Result<Proposed, EngineError>> + Send {
+        // Taken apart out here: what is taken apart within a future has a place in it twice.
         let ProposeRequest { mut action, idempotency, patience, mut floor, schema_if_held, claims } = request;
-        self.check_resume(&action)?;
-        // On the heap, as all that is rare: it would make every proposal's future larger.
-        if action.args_schema.is_some() {
-            Box::pin(admit_args(&action)).await?;
-        }
-        let own_schema = action.args_schema.clone().filter(|_| schema_if_held.is_some());
-        let mut visit = self.admission.visit(&agent.name, self.config.limits, patience);
-        // A handful of tries: each failure means that the house rules were changed meanwhile.
-        let mut tries = 0..100;
-        while !tries.is_empty() {
-            let now = self.clock.now();
-            let control = self.control.load_full();
-            self.confirm(agent, control.epoch).await?;
-            let mut tab = Tab::default();
-            let scene =
-                OpeningScene { batch: None, twin: None, floor: floor.as_ref(), control: &control, now };
-            let mut transition = self.open_case(agent, action, &scene, &mut tab).await?;
-            if !tab.readings.is_empty()
-                && let digest = transition.case.submission.digest
-                && let Some(id) = self.store.joinable(&agent.name, digest).await?
-            {
-                // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
-                action = transition.case.submission.action.clone();
-                let (beside, mut unused) = (OpeningScene { twin: Some(id), ..scene }, Tab::default());
-                let opening = self.open_case(agent, action.clone(), &beside, &mut unused);
-                let asked = Box::pin(opening).await?.case.submission;
-                match Box::pin(self.join(agent, id, &asked, idempotency.as_ref(), now)).await? {
-                    Joining::Joined(proposed) => return Ok(proposed),
-                    Joining::Gone => {
-                        tries.next();
-                        continue;
-                    }
-                    // It is a call of its own, unless its key or the store says otherwise.
-                    Joining::OnOtherTerms(_) => {}
-                }
+        async move {
+            self.check_resume(&action)?;
+            // On the heap, as all that is rare: it would make every proposal's future larger.
+            if action.args_schema.is_some() {
+                Box::pin(admit_args(&action)).await?;
             }
-            if let Some(schema) = &schema_if_held {
-                // On every try: one that was held and began again may not be held any more.
-                let is_held = transition.case.status() == Status::Pending;
-                let kept = if is_held { Some(schema) } else { own_schema.as_ref() };
-                Arc::make_mut(&mut transition.case.submission).action.args_schema = kept.cloned();
-            }
-            let mut events = vec![*transition.event];
-            if claims && matches!(transition.case.state, State::Authorised { .. }) {
-                let request = ClaimRequest { digest: transition.case.submission.digest, preconditions: None };
-                let moment = Moment { freeze: control.freeze_of(&transition.case), ..Moment::at(now) };
-                let claimed = step(&transition.case, Command::Claim(request), &moment)
-                    .map_err(|refusal| EngineError::refused(refusal, &transition.case))?;
-                transition.case = claimed.case;
-                transition.effects.extend(claimed.effects);
-                events.push(*claimed.event);
-            }
-            let case = Arc::new(transition.case);
-            let rows = notices(&case, &transition.effects, now);
-            let told = !rows.is_empty();
-            let key = idempotency
-                .as_ref()
-                .map(|(key, request)| idempotency_row(agent, key, *request, case.id, now));
-            let commit = Commit {
-                control_epoch: Some(control.epoch),
-                limits: Some(visit.limits()),
-                opened: vec![Arc::clone(&case)],
-                readings: tab.readings,
-                charges: tab.charges,
-                idempotency: key,
-                control: spent_grant(&control, &case).map(ControlChange::UseGrant).into_iter().collect(),
-                events,
-                notices: rows,
-                ..Commit::default()
-            };
-            let spends = !commit.control.is_empty();
-            match self.commit(commit).await {
-                Ok(committed) => {
-                    self.publish(std::slice::from_ref(&case), committed.last_seq);
-                    if told {
-                        self.dispatcher.nudge();
-                    }
-                    if spends {
-                        self.notice_new_rules().await;
-                    }
-                    return Ok(Proposed { case, joined: false });
-                }
-                // Someone else was let through meanwhile, so this does not go on for ever.
-                Err(CommitError::Conflict(Conflict::MetersMoved)) => {
-                    action = case.submission.action.clone();
-                }
-                Err(CommitError::Conflict(Conflict::Joinable(id))) => {
-                    tries.next();
-                    let asked = &case.submission;
-                    match Box::pin(self.join(agent, id, asked, idempotency.as_ref(), now)).await? {
+            let own_schema = action.args_schema.clone().filter(|_| schema_if_held.is_some());
+            let mut visit = self.admission.visit(&agent.name, self.config.limits, patience);
+            // A handful of tries: each failure means that the house rules were changed meanwhile.
+            let mut tries = 0..100;
+            while !tries.is_empty() {
+                let now = self.clock.now();
+                let control = self.control.load_full();
+                self.confirm(agent, control.epoch).await?;
+                let mut tab = Tab::default();
+                let scene =
+                    OpeningScene { batch: None, twin: None, floor: floor.as_ref(), control: &control, now };
+                let mut transition = self.open_case(agent, action, &scene, &mut tab).await?;
+                if !tab.readings.is_empty()
+                    && let digest = transition.case.submission.digest
+                    && let Some(id) = self.store.joinable(&agent.name, digest).await?
+                {
+                    // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
+                    action = transition.case.submission.action.clone();
+                    let (beside, mut unused) = (OpeningScene { twin: Some(id), ..scene }, Tab::default());
+                    let opening = self.open_case(agent, action.clone(), &beside, &mut unused);
+                    let asked = Box::pin(opening).await?.case.submission;
+                    match Box::pin(self.join(agent, id, &asked, idempotency.as_ref(), now)).await? {
                         Joining::Joined(proposed) => return Ok(proposed),
-                        Joining::Gone => {}
-                        Joining::OnOtherTerms(twin) => {
-                            Box::pin(self.replace(agent, &twin, asked)).await?;
-                            let demanded = &twin.submission.verdict;
-                            floor = Some(match floor {
-                                Some(floor) => floor.at_least(demanded),
-                                None => Verdict::clone(demanded),
-                            });
+                        Joining::Gone => {
+                            tries.next();
+                            continue;
                         }
+                        // It is a call of its own, unless its key or the store says otherwise.
+                        Joining::OnOtherTerms(_) => {}
                     }
-                    action = case.submission.action.clone();
                 }
-                Err(CommitError::Conflict(conflict)) => match Scope::of(&conflict) {
-                    Some(full) => {
-                        action = case.submission.action.clone();
-                        // Whoever waits holds what was asked for, and no more.
-                        drop(case);
-                        visit.wait(full, 1).await?;
+                if let Some(schema) = &schema_if_held {
+                    // On every try: one that was held and began again may not be held any more.
+                    let is_held = transition.case.status() == Status::Pending;
+                    let kept = if is_held { Some(schema) } else { own_schema.as_ref() };
+                    Arc::make_mut(&mut transition.case.submission).action.args_schema = kept.cloned();
+                }
+                let mut events = vec![*transition.event];
+                if claims && matches!(transition.case.state, State::Authorised { .. }) {
+                    let request =
+                        ClaimRequest { digest: transition.case.submission.digest, preconditions: None };
+                    let moment = Moment { freeze: control.freeze_of(&transition.case), ..Moment::at(now) };
+                    let claimed = step(&transition.case, Command::Claim(request), &moment)
+                        .map_err(|refusal| EngineError::refused(refusal, &transition.case))?;
+                    transition.case = claimed.case;
+                    transition.effects.extend(claimed.effects);
+                    events.push(*claimed.event);
+                }
+                let case = Arc::new(transition.case);
+                let rows = notices(&case, &transition.effects, now);
+                let told = !rows.is_empty();
+                let key = idempotency
+                    .as_ref()
+                    .map(|(key, request)| idempotency_row(agent, key, *request, case.id, now));
+                let commit = Commit {
+                    control_epoch: Some(control.epoch),
+                    limits: Some(visit.limits()),
+                    opened: vec![Arc::clone(&case)],
+                    readings: tab.readings,
+                    charges: tab.charges,
+                    idempotency: key,
+                    control: spent_grant(&control, &case).map(ControlChange::UseGrant).into_iter().collect(),
+                    events,
+                    notices: rows,
+                    ..Commit::default()
+                };
+                let spends = !commit.control.is_empty();
+                match self.commit(commit).await {
+                    Ok(committed) => {
+                        self.publish(std::slice::from_ref(&case), committed.last_seq);
+                        if told {
+                            self.dispatcher.nudge();
+                        }
+                        if spends {
+                            self.notice_new_rules().await;
+                        }
+                        return Ok(Proposed { case, joined: false });
                     }
-                    None => {
+                    // Someone else was let through meanwhile, so this does not go on for ever.
+                    Err(CommitError::Conflict(Conflict::MetersMoved)) => {
+                        action = case.submission.action.clone();
+                    }
+                    Err(CommitError::Conflict(Conflict::Joinable(id))) => {
                         tries.next();
-                        let resolving = self.resolve_conflict(&conflict, idempotency.as_ref(), &case);
-                        if let Some(proposed) = Box::pin(resolving).await? {
-                            return Ok(proposed);
+                        let asked = &case.submission;
+                        match Box::pin(self.join(agent, id, asked, idempotency.as_ref(), now)).await? {
+                            Joining::Joined(proposed) => return Ok(proposed),
+                            Joining::Gone => {}
+                            Joining::OnOtherTerms(twin) => {
+                                Box::pin(self.replace(agent, &twin, asked)).await?;
+                                let demanded = &twin.submission.verdict;
+                                floor = Some(match floor {
+                                    Some(floor) => floor.at_least(demanded),
+                                    None => Verdict::clone(demanded),
+                                });
+                            }
                         }
                         action = case.submission.action.clone();
                     }
-                },
-                Err(CommitError::Unavailable(error)) => return Err(error.into()),
+                    Err(CommitError::Conflict(conflict)) => match Scope::of(&conflict) {
+                        Some(full) => {
+                            action = case.submission.action.clone();
+                            // Whoever waits holds what was asked for, and no more.
+                            drop(case);
+                            visit.wait(full, 1).await?;
+                        }
+                        None => {
+                            tries.next();
+                            let resolving = self.resolve_conflict(&conflict, idempotency.as_ref(), &case);
+                            if let Some(proposed) = Box::pin(resolving).await? {
+                                return Ok(proposed);
+                            }
+                            action = case.submission.action.clone();
+                        }
+                    },
+                    Err(CommitError::Unavailable(error)) => return Err(error.into()),
+                }
             }
+            Err(EngineError::Internal("the house rules kept changing".into()))
         }
-        Err(EngineError::Internal("the house rules kept changing".into()))
     }
 
     /// The first transition of an action, by the rules of this moment.

@@ -27,7 +27,7 @@ use crate::{eras, relay, sse, tasks, wait_tool, words};
 const MAX_PAGES: usize = 100;
 
 /// The answer, with several servers behind us.
-pub(crate) async fn answer(visit: Visit) -> Response<Body> {
+pub(crate) async fn answer(visit: Box<Visit>) -> Response<Body> {
     let id = visit.message.id();
     match visit.message.shape() {
         Shape::Request("initialize") => initialize(&visit).await,
@@ -166,7 +166,7 @@ fn labelled(server: &str, item: &str) -> Option<String> {
 }
 
 /// The message as the server that its `name` means would get it, and that server.
-fn named(mut visit: Visit) -> Result<(Visit, Arc<Upstream>), Box<Response<Body>>> {
+fn named(mut visit: Box<Visit>) -> Result<(Box<Visit>, Arc<Upstream>), Box<Response<Body>>> {
     let id = visit.message.id();
     let name = visit.message.text_param("name").unwrap_or_default().to_owned();
     let found = labels::parts(&name)
@@ -195,7 +195,7 @@ fn named(mut visit: Visit) -> Result<(Visit, Arc<Upstream>), Box<Response<Body>>
     Ok((visit, upstream))
 }
 
-async fn called(visit: Visit) -> Response<Body> {
+async fn called(visit: Box<Visit>) -> Response<Body> {
     if visit.message.text_param("name") == Some(words::WAIT_TOOL) {
         return match visit.message.arguments() {
             Ok(args) => wait_tool::answer(visit, &args).await,

@@ -20,7 +20,7 @@ use crate::visit::Visit;
 /// More at once is no batch but a flood.
 pub(crate) const MOST: usize = 64;
 
-pub(crate) async fn answer(visit: Visit, messages: Vec<Message>) -> Response<Body> {
+pub(crate) async fn answer(visit: Box<Visit>, messages: Vec<Message>) -> Response<Body> {
     if messages.is_empty() || messages.len() > MOST {
         return bad_request("null", -32600, "a batch has 1 to 64 messages");
     }
@@ -67,7 +67,7 @@ pub(crate) async fn answer(visit: Visit, messages: Vec<Message>) -> Response<Bod
 }
 
 /// Boxed by name: who answers a batch and who answers its messages would else be made of each other.
-fn alone(visit: Visit) -> Pin<Box<dyn Future<Output = Response<Body>> + Send>> {
+fn alone(visit: Box<Visit>) -> Pin<Box<dyn Future<Output = Response<Body>> + Send>> {
     Box::pin(visit.answer())
 }
 

@@ -28,7 +28,7 @@ use crate::{headers, param_headers, plain, wait_tool, words};
 const NAME_CHARS: usize = 256;
 
 /// Answers a call.
-pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>) -> Response<Body> {
+pub(crate) async fn answer(visit: Box<Visit>, upstream: &Arc<Upstream>) -> Response<Body> {
     let id = visit.message.id();
     let invalid = |problem: &str| bad_request(&id, -32602, problem);
     let Some(tool) = visit.message.text_param("name") else { return invalid("`name` is not a text") };
@@ -40,7 +40,7 @@ pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>) -> Response<B
         Err(problem) => return invalid(problem),
     };
     if tool == words::WAIT_TOOL {
-        return wait_tool::answer(visit, &args).await;
+        return Box::pin(wait_tool::answer(visit, &args)).await;
     }
     if visit.era == Era::Two {
         let known = visit.gateway.catalogue.tool(upstream, tool).await;
@@ -55,20 +55,20 @@ pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>) -> Response<B
     let digest = action.digest();
     match round(&visit, digest) {
         Ok(None) => {}
-        Ok(Some(round)) => return next_round(visit, upstream, round).await,
+        Ok(Some(round)) => return Box::pin(next_round(visit, upstream, round)).await,
         Err(problem) => return invalid(&problem),
     }
     if let Some(answer) = unfetched(&visit, digest).await {
         return answer;
     }
     if let Some(case) = running(&visit, digest).await {
-        return present::answer(visit, upstream, Held { case, asked: digest, round: 0 }).await;
+        return Box::pin(present::answer(visit, upstream, Held { case, asked: digest, round: 0 })).await;
     }
     propose(visit, upstream, action, digest).await
 }
 
 async fn propose(
-    visit: Visit,
+    visit: Box<Visit>,
     upstream: &Arc<Upstream>,
     mut action: Action,
     asked: Digest,
@@ -97,7 +97,7 @@ async fn propose(
             if visit.is_plain() || prefers_async(&visit) {
                 return plain::held(&visit, &case);
             }
-            present::answer(visit, upstream, Held { case, asked, round: 0 }).await
+            Box::pin(present::answer(visit, upstream, Held { case, asked, round: 0 })).await
         }
         Status::Blocked
         | Status::Denied
@@ -118,7 +118,7 @@ fn prefers_async(visit: &Visit) -> bool {
 
 /// Passes on what may run now, and answers as the server answers.
 async fn run(
-    visit: Visit,
+    visit: Box<Visit>,
     upstream: &Arc<Upstream>,
     case: Arc<Case>,
     asked: Digest,
@@ -208,7 +208,7 @@ fn round(visit: &Visit, digest: Digest) -> Result<Option<Round>, String> {
 }
 
 /// Continues a call that takes several rounds.
-async fn next_round(mut visit: Visit, upstream: &Arc<Upstream>, round: Round) -> Response<Body> {
+async fn next_round(mut visit: Box<Visit>, upstream: &Arc<Upstream>, round: Round) -> Response<Body> {
     // A server asks after the claim. Who remembers the call from before remembers what would have run then.
     let engine = &visit.gateway.engine;
     let case = match &round.why {

@@ -85,7 +85,8 @@ impl Errand {
     pub(crate) async fn run(self, gateway: Arc<Gateway>, out: Out) -> Ended {
         let sent = match &self.lane {
             Some(lane) => self.over_the_clients_way(&gateway, lane).await,
-            None => self.over_our_own_way(&gateway).await,
+            // On the heap, as what follows streams: neither should make room in every errand.
+            None => Box::pin(self.over_our_own_way(&gateway)).await,
         };
         match sent {
             Ok(Answer::Whole { status, headers, body }) => {
@@ -97,7 +98,7 @@ impl Errand {
                 self.settle(&gateway, &ended).await;
                 ended
             }
-            Ok(Answer::Stream(stream)) => self.follow(&gateway, stream, out).await,
+            Ok(Answer::Stream(stream)) => Box::pin(self.follow(&gateway, stream, out)).await,
             Err(error) => {
                 let ended = match error {
                     SendError::NotSent(problem) => Ended::NotSent(problem),

@@ -38,7 +38,7 @@ pub(crate) struct Held {
 }
 
 /// Answers a held call.
-pub(crate) async fn answer(visit: Visit, upstream: &Arc<Upstream>, held: Held) -> Response<Body> {
+pub(crate) async fn answer(visit: Box<Visit>, upstream: &Arc<Upstream>, held: Held) -> Response<Body> {
     let Held { case, asked, round } = held;
     let hold = visit.gateway.keep(&case, asked, Principal::clone(&visit.caller));
     if visit.era == Era::Two && visit.client.tasks {

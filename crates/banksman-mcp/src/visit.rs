@@ -14,7 +14,8 @@ use crate::upstream::http::passed_on;
 use crate::upstream::{Lane, Reach, SendError, Upstream};
 use crate::{call, headers, lists, relay, tasks};
 
-/// One message, and everything that is known around it.
+/// One message, and everything that is known around it. It is handed on from one to the next, so it lives on the heap; and
+/// so does whatever is rare and large on its way, which would otherwise be moved along with every call.
 pub(crate) struct Visit {
     pub(crate) gateway: Arc<Gateway>,
     pub(crate) caller: Arc<Principal>,
@@ -38,20 +39,20 @@ impl Visit {
         session: Option<Session>,
         headers: HeaderMap,
         message: Message,
-    ) -> Self {
+    ) -> Box<Self> {
         let era = message.era(&headers);
         let client = match (&session, era) {
             (Some(session), Era::One) => session.client.clone(),
             (Some(_) | None, _) => message.client(),
         };
         let shared = matches!(behind, Behind::All);
-        Self { gateway, caller, endpoint, behind, session, headers, message, era, client, shared }
+        Box::new(Self { gateway, caller, endpoint, behind, session, headers, message, era, client, shared })
     }
 
     /// Answers it.
-    pub(crate) async fn answer(self) -> Response<Body> {
+    pub(crate) async fn answer(self: Box<Self>) -> Response<Body> {
         if let Some(messages) = self.message.batch() {
-            return crate::batch::answer(self, messages).await;
+            return Box::pin(crate::batch::answer(self, messages)).await;
         }
         if let Some(refused) = headers::problem(&self.message, self.era, &self.headers) {
             return refused;
@@ -62,12 +63,12 @@ impl Visit {
         }
         match self.behind.clone() {
             Behind::One(upstream) => self.answer_of(&upstream).await,
-            Behind::All => crate::aggregate::answer(self).await,
+            Behind::All => Box::pin(crate::aggregate::answer(self)).await,
         }
     }
 
     /// The answer, with one server behind us.
-    pub(crate) async fn answer_of(self, upstream: &Arc<Upstream>) -> Response<Body> {
+    pub(crate) async fn answer_of(self: Box<Self>, upstream: &Arc<Upstream>) -> Response<Body> {
         match self.message.shape() {
             Shape::Request("tools/call") if self.message.has_usable_id() => {
                 call::answer(self, upstream).await
@@ -80,14 +81,14 @@ impl Visit {
                 bad_request("null", -32600, "tools/call needs an id")
             }
             Shape::Notification("tools/call") => call::answer(self, upstream).await,
-            Shape::Request("initialize") => relay::initialize(&self, upstream).await,
-            Shape::Request("tools/list") => lists::tools(&self, upstream).await,
-            Shape::Request("server/discover") => lists::discover(&self, upstream).await,
+            Shape::Request("initialize") => Box::pin(relay::initialize(&self, upstream)).await,
+            Shape::Request("tools/list") => Box::pin(lists::tools(&self, upstream)).await,
+            Shape::Request("server/discover") => Box::pin(lists::discover(&self, upstream)).await,
             Shape::Request("tasks/get" | "tasks/update" | "tasks/cancel") if self.task().is_some() => {
-                tasks::answer(&self).await
+                Box::pin(tasks::answer(&self)).await
             }
-            Shape::Request(_) => relay::request(&self, upstream).await,
-            Shape::Notification(_) | Shape::Answer => relay::tell(&self, upstream).await,
+            Shape::Request(_) => Box::pin(relay::request(&self, upstream)).await,
+            Shape::Notification(_) | Shape::Answer => Box::pin(relay::tell(&self, upstream)).await,
             Shape::Other => bad_request(&self.message.id(), -32600, "this is no message of JSON-RPC"),
         }
     }

@@ -17,7 +17,7 @@ use crate::words;
 /// The most that it waits: the most impatient client gives up after a minute.
 const LONGEST: u64 = 45;
 
-pub(crate) async fn answer(visit: Visit, args: &CanonicalJson) -> Response<Body> {
+pub(crate) async fn answer(visit: Box<Visit>, args: &CanonicalJson) -> Response<Body> {
     let id = visit.message.id();
     let said = |text: &str, case: Option<&Case>| {
         body::json(StatusCode::OK, message::result(&id, &words::tool_error(text, case, visit.era)))

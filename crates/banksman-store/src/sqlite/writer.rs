@@ -25,8 +25,9 @@ const GROUP: usize = 256;
 /// With fewer commits than this in a group, waiting for more takes longer than it saves.
 const MANY: usize = 12;
 
-/// How long a group waits for more at the most, however long the one before took.
-const LINGER: Duration = Duration::from_micros(500);
+/// How long a group waits for more at the most. The system makes it about twice as long; with more than that, processors
+/// that have nothing else to do stand still.
+const LINGER: Duration = Duration::from_micros(50);
 
 /// Where the store gets the time from.
 pub(super) type StoreClock = Box<dyn Fn() -> Timestamp + Send>;
