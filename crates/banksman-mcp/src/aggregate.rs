@@ -27,7 +27,7 @@ use crate::{eras, relay, sse, tasks, wait_tool, words};
 const MAX_PAGES: usize = 100;
 
 /// The answer, with several servers behind us.
-pub(crate) async fn answer(visit: Box<Visit>) -> Response<Body> {
+pub(crate) async fn answer(mut visit: Box<Visit>) -> Response<Body> {
     let id = visit.message.id();
     match visit.message.shape() {
         Shape::Request("initialize") => initialize(&visit).await,
@@ -38,8 +38,8 @@ pub(crate) async fn answer(visit: Box<Visit>) -> Response<Body> {
         Shape::Request("resources/list") => list(&visit, "resources", Names::Theirs).await,
         Shape::Request("resources/templates/list") => list(&visit, "resourceTemplates", Names::Theirs).await,
         Shape::Request("tools/call") | Shape::Notification("tools/call") => called(visit).await,
-        Shape::Request("prompts/get") => match named(visit) {
-            Ok((visit, upstream)) => relay::request(&visit, &upstream).await,
+        Shape::Request("prompts/get") => match addressed(&mut visit) {
+            Ok(upstream) => relay::request(&visit, &upstream).await,
             Err(instead) => *instead,
         },
         Shape::Request("tasks/get" | "tasks/update" | "tasks/cancel") if visit.task().is_some() => {
@@ -165,8 +165,8 @@ fn labelled(server: &str, item: &str) -> Option<String> {
     Some(members.write())
 }
 
-/// The message as the server that its `name` means would get it, and that server.
-fn named(mut visit: Box<Visit>) -> Result<(Box<Visit>, Arc<Upstream>), Box<Response<Body>>> {
+/// The server that the message's `name` means; the message becomes what that server would get.
+fn addressed(visit: &mut Visit) -> Result<Arc<Upstream>, Box<Response<Body>>> {
     let id = visit.message.id();
     let name = visit.message.text_param("name").unwrap_or_default().to_owned();
     let found = labels::parts(&name)
@@ -192,18 +192,18 @@ fn named(mut visit: Box<Visit>) -> Result<(Box<Visit>, Arc<Upstream>), Box<Respo
     if visit.headers.contains_key("mcp-name") {
         visit.headers.insert("mcp-name", crate::upstream::header_text(&own));
     }
-    Ok((visit, upstream))
+    Ok(upstream)
 }
 
-async fn called(visit: Box<Visit>) -> Response<Body> {
+async fn called(mut visit: Box<Visit>) -> Response<Body> {
     if visit.message.text_param("name") == Some(words::WAIT_TOOL) {
         return match visit.message.arguments() {
             Ok(args) => wait_tool::answer(visit, &args).await,
             Err(problem) => bad_request(&visit.message.id(), -32602, problem),
         };
     }
-    match named(visit) {
-        Ok((visit, upstream)) => visit.answer_of(&upstream).await,
+    match addressed(&mut visit) {
+        Ok(upstream) => visit.answer_of(&upstream).await,
         Err(instead) => *instead,
     }
 }
