@@ -25,6 +25,8 @@ macro_rules! define_id {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(Ulid);
 
+        const _: () = assert!($prefix.len() == PREFIX_LEN);
+
         impl $name {
             /// What every id of this kind starts with.
             pub const PREFIX: &'static str = $prefix;
