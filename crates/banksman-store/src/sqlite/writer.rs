@@ -162,7 +162,7 @@ struct Last {
 /// Fills a group with what has come in. Says whether there is anything, and ever will be.
 ///
 /// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
-/// wait for that; so it waits a little, if there are many, until half of them are back.
+/// wait for that; so, where there are many and fewer than half of them are back, it waits a little, once.
 fn gather(group: &mut Vec<Job>, inbox: &Receiver<Job>, last: &Last) -> bool {
     let Ok(first) = inbox.recv() else { return false };
     let until = Instant::now() + MOMENT;
