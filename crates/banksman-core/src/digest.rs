@@ -27,6 +27,13 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The hash of some bytes as a leaf of a Merkle tree (RFC 6962).
+    #[must_use]
+    pub fn of_leaf(bytes: &[u8]) -> Self {
+        // What tells a leaf from a node, so that none can be passed off as the other.
+        Self(Sha256::new_with_prefix([0]).chain_update(bytes).finalize().into())
+    }
+
     /// The digest behind stored bytes.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 32]) -> Self {

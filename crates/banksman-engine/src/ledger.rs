@@ -1,7 +1,7 @@
 //! The ledger: takes the audit log in, page by page, and signs what it has come to.
 //!
 //! Every node may do it; they all find the same hashes. What is kept between two looks is small, and can be made anew from the
-//! store at any time.
+//! store at any time. Where the store still has the hashes of what was committed, no event is read back.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,11 +10,15 @@ use banksman_core::Digest;
 use banksman_ledger::{Checkpoint, Frontier, NoteKey, PAGE, holds, leaf, page_hash, path_to, root_at};
 use banksman_store::{Commit, ControlChange, EventQuery, Seal, SignedCheckpoint, StoredEvent};
 use tokio::sync::Mutex;
+use tokio::time::Instant;
 
 use crate::{Engine, EngineError};
 
 /// How often a log that grows is signed. What was changed since then, nobody can prove.
 const EVERY: Duration = Duration::from_secs(10);
+
+/// How long after something happened the hashes that the store has at hand are taken in: it does not keep them for long.
+const TAKE_IN: Duration = Duration::from_millis(500);
 
 /// How many events are read at once: a few pages.
 const AT_A_TIME: usize = 1024;
@@ -25,11 +29,24 @@ pub(crate) struct Ledger {
     known: Mutex<Known>,
 }
 
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Default)]
 struct Known {
     log: Frontier,
     /// The leaves of the page that is not full yet.
     rest: Vec<Digest>,
+    /// The newest full pages, until they are stored: known here and nowhere else, they would be missing for ever.
+    unstored: Vec<Digest>,
+}
+
+impl Known {
+    fn push(&mut self, leaf: Digest) {
+        self.log.push(leaf);
+        self.rest.push(leaf);
+        if let Some(page) = page_hash(&self.rest) {
+            self.unstored.push(page);
+            self.rest.clear();
+        }
+    }
 }
 
 /// That an event is in the log that a checkpoint is about.
@@ -55,38 +72,37 @@ impl Engine {
     /// # Errors
     /// If the store cannot be used.
     pub async fn checkpoint(&self) -> Result<SignedCheckpoint, EngineError> {
-        let mut kept = self.ledger.known.lock().await;
-        // A copy, until all of it is stored: pages that are known here and nowhere else would be missing for ever.
-        let mut known = kept.clone();
+        let mut known = self.ledger.known.lock().await;
         if !self.store.ledger_pages(known.log.size() / PAGE).await?.is_empty() {
             // Another node, or this one before it was started, has been here: nothing of that has to be read again.
-            known = Known { log: root_at(&self.store.ledger_pages(0).await?, &[]), rest: Vec::new() };
+            let log = root_at(&self.store.ledger_pages(0).await?, &[]);
+            *known = Known { log, ..Known::default() };
         }
-        let first_page = known.log.size() / PAGE;
-        let pages = self.catch_up(&mut known).await?;
+        self.catch_up(&mut known).await?;
         let size = known.log.size();
         if let Some(last) = self.store.last_checkpoint().await?
             && last.size == size
-            && pages.is_empty()
+            && known.unstored.is_empty()
         {
-            *kept = known;
             return Ok(last);
         }
         let checkpoint = Checkpoint { size, root: known.log.root() };
         let note = checkpoint.note(&self.signer.note_key(), &self.signer.sign(checkpoint.text().as_bytes())?);
         let checkpoint = SignedCheckpoint { size, at: self.clock.now(), note };
+        let pages = known.unstored.clone();
+        let first_page = (size / PAGE).saturating_sub(u64::try_from(pages.len()).unwrap_or(u64::MAX));
         let seal = Seal { first_page, pages, checkpoint: checkpoint.clone() };
         let commit =
             Commit { control: vec![ControlChange::Seal(Box::new(seal))], patient: true, ..Commit::default() };
         self.store.commit(commit).await.map_err(EngineError::unguarded)?;
-        *kept = known;
+        known.unstored.clear();
         Ok(checkpoint)
     }
 
-    /// Reads what has come since. Answers the pages that it filled.
-    async fn catch_up(&self, known: &mut Known) -> Result<Vec<Digest>, EngineError> {
-        let mut pages = Vec::new();
+    /// Takes in what has come since.
+    async fn catch_up(&self, known: &mut Known) -> Result<(), EngineError> {
         loop {
+            self.take_in_leaves(known).await;
             let events = self.store.events(EventQuery::following(known.log.size(), AT_A_TIME)).await?;
             for event in &events {
                 if event.seq != known.log.size() + 1 {
@@ -94,16 +110,20 @@ impl Engine {
                     let gap = format!("the audit log goes on with event {found} where {wanted} should be");
                     return Err(EngineError::Internal(gap));
                 }
-                let hash = leaf(event.body.as_bytes());
-                known.log.push(hash);
-                known.rest.push(hash);
-                if let Some(page) = page_hash(&known.rest) {
-                    pages.push(page);
-                    known.rest.clear();
-                }
+                known.push(leaf(event.body.as_bytes()));
             }
             if events.len() < AT_A_TIME {
-                return Ok(pages);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes in what the store has at hand, a page at a time: clients are served in between.
+    async fn take_in_leaves(&self, known: &mut Known) {
+        for leaf in self.store.leaves_at_hand(known.log.size()) {
+            known.push(leaf);
+            if known.rest.is_empty() {
+                tokio::task::yield_now().await;
             }
         }
     }
@@ -155,7 +175,14 @@ impl Engine {
     pub(crate) async fn keep_ledger(self: Arc<Self>) {
         let mut newest = self.live.subscribe();
         loop {
-            tokio::time::sleep(EVERY).await;
+            let sign_at = Instant::now() + EVERY;
+            while let Ok(grown) = tokio::time::timeout_at(sign_at, newest.changed()).await {
+                if grown.is_err() {
+                    return;
+                }
+                tokio::time::sleep(TAKE_IN).await;
+                self.take_in_leaves(&mut *self.ledger.known.lock().await).await;
+            }
             // Another node may have done it just now; then this one has nothing to add yet.
             let recent = match self.store.last_checkpoint().await {
                 Ok(last) => last.is_some_and(|last| self.clock.now().since(last.at) < EVERY / 2),

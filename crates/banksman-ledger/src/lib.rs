@@ -22,8 +22,7 @@ use banksman_core::Digest;
 /// The hash of one event, from its bytes as they are stored.
 #[must_use]
 pub fn leaf(event: &[u8]) -> Digest {
-    // What tells a leaf from a node, so that none can be passed off as the other.
-    Digest::of(&[&[0], event].concat())
+    Digest::of_leaf(event)
 }
 
 /// The hash of two hashes.

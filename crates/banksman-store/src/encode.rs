@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use banksman_core::audit::Event;
 use banksman_core::meter::{Charge, Reading};
-use banksman_core::{ActionId, Case, Risk, Status, Timestamp};
+use banksman_core::{ActionId, Case, Digest, Risk, Status, Timestamp};
 
 use crate::{BatchRecord, Commit, ControlChange, IdempotencyKey, NoticeRow, PendingLimits, Post, StoreError};
 
@@ -49,6 +49,8 @@ pub(crate) struct CaseRow {
 pub(crate) struct EventRow {
     pub(crate) event: Event,
     pub(crate) body: String,
+    /// What the ledger hashes the body to.
+    pub(crate) leaf: Digest,
 }
 
 /// Which epochs a commit raises.
@@ -71,6 +73,11 @@ impl EncodedCommit {
             && self.notices.is_empty()
             && self.settled_notices.is_empty()
             && self.post.is_none()
+    }
+
+    /// Whether it changes where actions stand, or what else no place in the log is needed for.
+    pub(crate) fn has_standings(&self) -> bool {
+        !self.opened.is_empty() || !self.advanced.is_empty() || self.idempotency.is_some()
     }
 
     /// Whether it changes what others go by, and whether it changes someone.
@@ -148,7 +155,8 @@ impl CaseRow {
 impl EventRow {
     fn of(event: Event) -> Result<Self, StoreError> {
         let body = json(&event)?;
-        Ok(Self { event, body })
+        let leaf = Digest::of_leaf(body.as_bytes());
+        Ok(Self { event, body, leaf })
     }
 }
 

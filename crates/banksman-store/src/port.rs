@@ -84,6 +84,12 @@ pub trait Store: Send + Sync + 'static {
     /// The place of the newest audit event; zero if there is none.
     async fn last_seq(&self) -> Result<u64, StoreError>;
 
+    /// What the ledger hashes the events behind this place to, as they were committed, as far as the store has it at hand
+    /// and without a gap. Nobody has to read those events back, and nobody can change them before they are signed.
+    fn leaves_at_hand(&self, _after: u64) -> Vec<Digest> {
+        Vec::new()
+    }
+
     /// The hashes of the full pages of the audit log that the ledger has taken in, from this one on.
     async fn ledger_pages(&self, from: u64) -> Result<Vec<Digest>, StoreError>;
 

@@ -92,6 +92,10 @@ impl Store for FaultyStore {
         }
     }
 
+    fn leaves_at_hand(&self, after: u64) -> Vec<Digest> {
+        self.real.leaves_at_hand(after)
+    }
+
     async fn ledger_pages(&self, from: u64) -> Result<Vec<Digest>, StoreError> {
         self.real.ledger_pages(from).await
     }

@@ -4,6 +4,7 @@ mod apply;
 mod checkpoint;
 mod control;
 mod examine;
+mod leaves;
 mod ledger;
 mod lists;
 mod meters;
@@ -18,6 +19,7 @@ mod writer;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -245,6 +247,10 @@ impl Store for SqliteStore {
         self.read(read::last_seq).await
     }
 
+    fn leaves_at_hand(&self, after: u64) -> Vec<Digest> {
+        self.writer.shown.leaves.behind(after)
+    }
+
     async fn ledger_pages(&self, from: u64) -> Result<Vec<Digest>, StoreError> {
         self.read(move |connection| ledger::pages(connection, from)).await
     }
@@ -314,7 +320,7 @@ impl Store for SqliteStore {
     }
 
     async fn pending_count(&self) -> Result<u64, StoreError> {
-        Ok(self.writer.pending())
+        Ok(self.writer.shown.pending.load(Ordering::Acquire))
     }
 
     async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
@@ -322,7 +328,7 @@ impl Store for SqliteStore {
     }
 
     async fn ready(&self) -> Result<(), StoreError> {
-        if self.writer.health.is_failing() {
+        if self.writer.shown.health.is_failing() {
             written(self.commit(Commit::default()).await)?;
         }
         self.last_seq().await.map(drop)

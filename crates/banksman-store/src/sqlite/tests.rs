@@ -3,6 +3,7 @@
 mod beside;
 mod constraints;
 mod faults;
+mod leaves;
 mod log;
 mod plans;
 mod schema;

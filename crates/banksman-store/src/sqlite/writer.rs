@@ -13,6 +13,7 @@ use tokio::sync::oneshot;
 
 use super::apply::{ApplyError, Totals, apply};
 use super::checkpoint::Checkpoints;
+use super::leaves::Leaves;
 use super::pen::Pen;
 use super::schema;
 use crate::encode::{EncodedCommit, MOMENT};
@@ -41,11 +42,19 @@ struct Job {
     answer: oneshot::Sender<(Answer, Box<EncodedCommit>)>,
 }
 
+/// What others see of the writer, as of the last commit that was answered.
+#[derive(Default)]
+pub(super) struct Shown {
+    pub(super) health: Health,
+    /// How many actions are pending.
+    pub(super) pending: AtomicU64,
+    /// What was committed lately, for the ledger.
+    pub(super) leaves: Leaves,
+}
+
 /// The way to the writer thread. Dropping it lets the thread finish what it was given and end.
 pub(super) struct Writer {
-    pub(super) health: Arc<Health>,
-    /// How many actions are pending, as of the last commit that was answered.
-    pending: Arc<AtomicU64>,
+    pub(super) shown: Arc<Shown>,
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -61,19 +70,14 @@ impl Writer {
         connection.set_prepared_statement_cache_capacity(96);
         let totals = Totals::load(&connection).map_err(failed)?;
         let (jobs, inbox) = channel();
-        let health = Arc::<Health>::default();
-        let noted = Arc::clone(&health);
-        let pending = Arc::new(AtomicU64::new(totals.all_pending));
-        let counted = Arc::clone(&pending);
+        let shown = Arc::<Shown>::default();
+        shown.pending.store(totals.all_pending, Ordering::Release);
+        let shows = Arc::clone(&shown);
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox, &noted, &counted))
+            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox, &shows))
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { health, pending, jobs: Some(jobs), thread: Some(thread) })
-    }
-
-    pub(super) fn pending(&self) -> u64 {
-        self.pending.load(Ordering::Acquire)
+        Ok(Self { shown, jobs: Some(jobs), thread: Some(thread) })
     }
 
     /// Hands a commit over and waits until it is durable or refused.
@@ -102,8 +106,7 @@ fn run(
     mut checkpoints: Checkpoints,
     clock: &StoreClock,
     inbox: &Receiver<Job>,
-    health: &Health,
-    pending: &AtomicU64,
+    shown: &Shown,
 ) {
     let mut pen = match Pen::prepare(connection) {
         Ok(pen) => pen,
@@ -115,7 +118,7 @@ fn run(
     while gather(&mut group, inbox, &last) {
         let begin = Instant::now();
         totals.now = clock();
-        let answers = match commit_group(&mut pen, &mut totals, &group) {
+        let answers = match commit_group(&mut pen, &mut totals, &group, &shown.leaves) {
             Ok(answers) => answers,
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
             Err(error) if group.len() > 1 => {
@@ -123,7 +126,8 @@ fn run(
                 group
                     .iter()
                     .map(|job| {
-                        let alone = commit_group(&mut pen, &mut totals, std::slice::from_ref(job));
+                        let job = std::slice::from_ref(job);
+                        let alone = commit_group(&mut pen, &mut totals, job, &shown.leaves);
                         alone.map_or_else(
                             |error| Err(failed(error).into()),
                             |mut answers| answers.pop().unwrap_or(Err(StoreError::Closed.into())),
@@ -137,9 +141,9 @@ fn run(
             }
         };
         last = Last { commits: group.len(), took: begin.elapsed() };
-        health.note(&answers);
+        shown.health.note(&answers);
         // Before the answers: whoever hears that something was committed finds it counted.
-        pending.store(totals.all_pending, Ordering::Release);
+        shown.pending.store(totals.all_pending, Ordering::Release);
         for (job, answer) in group.drain(..).zip(answers) {
             // Whoever asked may have gone away; what was committed stays committed.
             let Job { commit, answer: waiting } = job;
@@ -184,9 +188,14 @@ fn gather(group: &mut Vec<Job>, inbox: &Receiver<Job>, last: &Last) -> bool {
 }
 
 /// Commits a group in one transaction. `Err` means that none of them happened.
-fn commit_group(pen: &mut Pen<'_>, totals: &mut Totals, group: &[Job]) -> rusqlite::Result<Vec<Answer>> {
+fn commit_group(
+    pen: &mut Pen<'_>,
+    totals: &mut Totals,
+    group: &[Job],
+    leaves: &Leaves,
+) -> rusqlite::Result<Vec<Answer>> {
     totals.checkpoint();
-    match try_commit_group(pen, totals, group) {
+    match try_commit_group(pen, totals, group, leaves) {
         Ok(answers) => Ok(answers),
         Err(error) => {
             // After some errors SQLite has rolled back by itself; then this one fails and that is fine.
@@ -197,9 +206,15 @@ fn commit_group(pen: &mut Pen<'_>, totals: &mut Totals, group: &[Job]) -> rusqli
     }
 }
 
-fn try_commit_group(pen: &mut Pen<'_>, totals: &mut Totals, group: &[Job]) -> rusqlite::Result<Vec<Answer>> {
+fn try_commit_group(
+    pen: &mut Pen<'_>,
+    totals: &mut Totals,
+    group: &[Job],
+    leaves: &Leaves,
+) -> rusqlite::Result<Vec<Answer>> {
     pen.begin.execute([])?;
     totals.refresh(pen)?;
+    let before = totals.last_seq;
     let mut outcomes = Vec::with_capacity(group.len());
     for job in group {
         if job.commit.is_empty() {
@@ -213,6 +228,8 @@ fn try_commit_group(pen: &mut Pen<'_>, totals: &mut Totals, group: &[Job]) -> ru
         }
     }
     pen.commit.execute([])?;
+    let happened = group.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_ok());
+    leaves.keep(before, happened.flat_map(|(job, _)| job.commit.events.iter().map(|row| row.leaf)));
     let committed = Committed { last_seq: totals.last_seq };
     Ok(outcomes.into_iter().map(|outcome| outcome.map(|()| committed)).collect())
 }
