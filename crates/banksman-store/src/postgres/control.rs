@@ -44,10 +44,10 @@ pub(super) async fn change(session: &Session, change: &ControlChange) -> Result<
             run("DELETE FROM delegations WHERE id = $1", &[&id.to_bytes().as_slice()]).await
         }
         ControlChange::SetMode(mode) => {
-            run("UPDATE head SET mode = $1, fell_back_from = NULL", &[&mode.as_str()]).await
+            run("UPDATE head SET mode = $1::text, fell_back_from = NULL", &[&mode.as_str()]).await
         }
         ControlChange::FallBack { from, to } => {
-            run("UPDATE head SET mode = $1, fell_back_from = $2", &[&to.as_str(), &from.as_str()]).await
+            run("UPDATE head SET mode = $1::text, fell_back_from = $2", &[&to.as_str(), &from.as_str()]).await
         }
         ControlChange::AddCredential(credential) => {
             let sql =

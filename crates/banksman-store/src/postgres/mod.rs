@@ -14,6 +14,7 @@ mod news;
 mod own;
 mod post;
 mod readers;
+mod records;
 mod rows;
 mod schema;
 mod session;

@@ -104,7 +104,7 @@ impl PostPens {
     }
 
     /// All that is to be written.
-    pub(super) fn lines<'a>(&'a self, accepted: &[&'a EncodedCommit]) -> Vec<Line<'a>> {
+    pub(super) fn lines<'a>(&self, accepted: &[&'a EncodedCommit]) -> Vec<Line<'a>> {
         let post: Vec<&'a Post> = accepted.iter().filter_map(|commit| commit.post.as_deref()).collect();
         let mut lines = Vec::new();
         if post.is_empty() {
@@ -118,23 +118,23 @@ impl PostPens {
                 column(&readings, |reading| reading.reader),
                 column(&readings, |reading| i64::try_from(reading.to).unwrap_or(i64::MAX)),
             ];
-            lines.push(Line { statement: &self.read_on, columns });
+            lines.push(Line { statement: self.read_on.clone(), columns });
         }
         let seen: Vec<&SeenEvent> = post.iter().filter_map(|post| post.seen.as_ref()).collect();
         if let Some(before) = seen.iter().map(|seen| seen.forget_before.as_micros()).min() {
-            lines.push(Line { statement: &self.forget, columns: vec![Box::new(before)] });
+            lines.push(Line { statement: self.forget.clone(), columns: vec![Box::new(before)] });
             let columns = vec![
                 column(&seen, |seen| keys::seen(&seen.channel, &seen.event).as_bytes().to_vec()),
                 column(&seen, |seen| seen.channel.as_str()),
                 column(&seen, |seen| seen.event.as_str()),
                 column(&seen, |seen| seen.at.as_micros()),
             ];
-            lines.push(Line { statement: &self.see, columns });
+            lines.push(Line { statement: self.see.clone(), columns });
         }
         lines
     }
 
-    fn deliveries<'a>(&'a self, lines: &mut Vec<Line<'a>>, post: &[&'a Post]) {
+    fn deliveries<'a>(&self, lines: &mut Vec<Line<'a>>, post: &[&'a Post]) {
         let new: Vec<&NewDelivery> = post.iter().flat_map(|post| &post.deliveries).collect();
         if !new.is_empty() {
             let columns = vec![
@@ -148,12 +148,12 @@ impl PostPens {
                 column(&new, |new| new.next_at.as_micros()),
                 column(&new, |new| new.at.as_micros()),
             ];
-            lines.push(Line { statement: &self.plan, columns });
+            lines.push(Line { statement: self.plan.clone(), columns });
         }
         let bundles: Vec<&(i64, i64)> = post.iter().flat_map(|post| &post.bundles).collect();
         if !bundles.is_empty() {
             let columns = vec![column(&bundles, |(id, _)| *id), column(&bundles, |(_, first)| *first)];
-            lines.push(Line { statement: &self.bundle, columns });
+            lines.push(Line { statement: self.bundle.clone(), columns });
         }
         let attempts: Vec<&Attempt> = post.iter().flat_map(|post| &post.attempts).collect();
         if !attempts.is_empty() {
@@ -170,12 +170,12 @@ impl PostPens {
                 column(&attempts, |attempt| attempt.bundle),
                 column(&attempts, |attempt| i64::from(attempt.strikes)),
             ];
-            lines.push(Line { statement: &self.conclude, columns });
+            lines.push(Line { statement: self.conclude.clone(), columns });
         }
         again(lines, &self.redeliver, post.iter().flat_map(|post| &post.redeliveries));
     }
 
-    fn jobs<'a>(&'a self, lines: &mut Vec<Line<'a>>, post: &[&'a Post]) {
+    fn jobs<'a>(&self, lines: &mut Vec<Line<'a>>, post: &[&'a Post]) {
         let new: Vec<&NewJob> = post.iter().flat_map(|post| &post.jobs).collect();
         if !new.is_empty() {
             let columns = vec![
@@ -183,7 +183,7 @@ impl PostPens {
                 column(&new, |new| new.action.to_bytes().to_vec()),
                 column(&new, |new| new.at.as_micros()),
             ];
-            lines.push(Line { statement: &self.begin, columns });
+            lines.push(Line { statement: self.begin.clone(), columns });
         }
         let runs: Vec<&Run> = post.iter().flat_map(|post| &post.runs).collect();
         if !runs.is_empty() {
@@ -196,7 +196,7 @@ impl PostPens {
                 column(&runs, |run| run.error.as_deref()),
                 column(&runs, |run| run.at.as_micros()),
             ];
-            lines.push(Line { statement: &self.finish, columns });
+            lines.push(Line { statement: self.finish.clone(), columns });
         }
         again(lines, &self.rerun, post.iter().flat_map(|post| &post.reruns));
     }
@@ -204,13 +204,13 @@ impl PostPens {
 
 fn again<'a>(
     lines: &mut Vec<Line<'a>>,
-    statement: &'a Statement,
+    statement: &Statement,
     which: impl Iterator<Item = &'a (i64, Timestamp)>,
 ) {
     let which: Vec<_> = which.collect();
     if !which.is_empty() {
         let columns = vec![column(&which, |(id, _)| *id), column(&which, |(_, at)| at.as_micros())];
-        lines.push(Line { statement, columns });
+        lines.push(Line { statement: statement.clone(), columns });
     }
 }
 

@@ -21,8 +21,10 @@ pub(super) struct Terms<'a> {
     pub(super) most: Option<u64>,
     /// How many of each agent.
     pub(super) most_of: HashMap<&'a str, u64>,
-    /// What this machine takes for the time. What has a deadline is compared with the database's.
+    /// What this machine takes for the time.
     pub(super) here: Option<Timestamp>,
+    /// Before when its turn has to come, by the database's clock.
+    pub(super) before: Option<Timestamp>,
 }
 
 impl<'a> Terms<'a> {
@@ -34,6 +36,7 @@ impl<'a> Terms<'a> {
         let mut terms = Self {
             epoch: agreed(group.iter().map(|commit| commit.control_epoch))?,
             people_epoch: agreed(group.iter().map(|commit| commit.people_epoch))?,
+            before: group.iter().flat_map(|commit| &commit.advanced).filter_map(|row| row.before).min(),
             ..Self::default()
         };
         for commit in group {

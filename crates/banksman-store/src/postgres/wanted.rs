@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use banksman_core::Timestamp;
-use futures_util::future::{try_join, try_join4};
+use futures_util::future::{try_join3, try_join4};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
@@ -74,6 +74,8 @@ impl<'a> Wanted<'a> {
 
 /// The statements of [`read`], prepared.
 pub(super) struct Looks {
+    /// Waits for whoever moves these actions, in the order that everyone moves them in.
+    actions: Statement,
     /// Waits for the lock, within a transaction.
     pub(super) lock: Statement,
     rows: Statement,
@@ -85,6 +87,10 @@ pub(super) struct Looks {
 const LOCK: &str = "\
     SELECT last_seq, epoch, pending, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint, people_epoch
     FROM (SELECT last_seq, epoch, pending, people_epoch FROM head FOR UPDATE) locked";
+
+/// Before the lock, because whoever moves an action may do so before having it, and then waits for it: two would wait for
+/// each other.
+const ACTIONS: &str = "SELECT 1 FROM actions WHERE id = ANY ($1) ORDER BY id FOR UPDATE";
 
 /// Where actions stand, who holds join keys, what idempotency keys led to, and how many actions agents have pending: in
 /// one statement, because asking costs more than looking. The first column says which it is.
@@ -107,6 +113,7 @@ impl Looks {
     pub(super) async fn prepare(session: &Session) -> Result<Self, StoreError> {
         let prepare = async |sql: &str| session.prepare(sql).await.map_err(failed);
         Ok(Self {
+            actions: prepare(ACTIONS).await?,
             lock: prepare(LOCK).await?,
             rows: prepare(ROWS).await?,
             meters: prepare(&meters::read_sql()).await?,
@@ -145,11 +152,17 @@ impl Head {
 }
 
 /// Begins the transaction and waits for the lock, in one round trip.
-async fn lock(session: &Session, looks: &Looks) -> Result<Head, StoreError> {
+async fn lock(session: &Session, looks: &Looks, wanted: &Wanted<'_>) -> Result<Head, StoreError> {
     let client = &session.client;
+    let moved = async {
+        if wanted.actions.is_empty() {
+            return Ok(Vec::new());
+        }
+        client.query(&looks.actions, &[&wanted.actions]).await
+    };
     // Polled in this order, and so sent in this order.
-    let asked = try_join(client.batch_execute("BEGIN"), client.query(&looks.lock, &[])).await;
-    Head::of(&asked.map_err(failed)?.1)
+    let asked = try_join3(client.batch_execute("BEGIN"), moved, client.query(&looks.lock, &[])).await;
+    Head::of(&asked.map_err(failed)?.2)
 }
 
 /// Takes the lock, and reads what the guards look at. All of it is sent at once and costs one round trip; each statement sees what was committed when it began, and that is after the lock was taken.
@@ -169,7 +182,8 @@ pub(super) async fn read(session: &Session, looks: &Looks, wanted: &Wanted<'_>) 
         session.client.query(&looks.post, &[&wanted.readers, &wanted.seen]).await.map_err(failed)
     };
     // Polled in this order, and so sent in this order.
-    let (head, rows, totals, post) = try_join4(lock(session, looks), looking, metering, posting).await?;
+    let (head, rows, totals, post) =
+        try_join4(lock(session, looks, wanted), looking, metering, posting).await?;
     let mut known = Known {
         now: head.now,
         last_seq: head.last_seq,

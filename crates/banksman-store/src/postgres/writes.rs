@@ -4,13 +4,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use banksman_core::meter::Charge;
-use futures_util::future::{join, join_all, join4};
+use futures_util::future::{join, join_all};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
 
 use super::columns::{Column, column};
 use super::control;
-use super::entry::Entry;
+use super::entry::{Entry, Scope};
 use super::news::CHANNEL;
 use super::post::PostPens;
 use super::rows::count;
@@ -57,7 +57,7 @@ impl Pens {
 
 /// One statement with its columns.
 pub(super) struct Line<'a> {
-    pub(super) statement: &'a Statement,
+    pub(super) statement: Statement,
     pub(super) columns: Vec<Column<'a>>,
 }
 
@@ -85,8 +85,8 @@ pub(super) enum Taken {
 
 /// Writes a group by one statement, which is a transaction of its own.
 ///
-/// With a statement to wait for the lock by, the two and `COMMIT` are sent at once. The database does less for a statement
-/// that finds the lock free than for one that waits for it half-way, and still nobody holds it while we think.
+/// Where others write too there is a statement to wait for the lock by. Then what needs no lock is entered before that, while
+/// others have it, and the log after it. All of that and `COMMIT` are sent at once, so nobody holds the lock while we think.
 pub(super) async fn write_on_terms(
     session: &Session,
     lock: Option<&Statement>,
@@ -94,32 +94,49 @@ pub(super) async fn write_on_terms(
     terms: &Terms<'_>,
     notifies: bool,
 ) -> Taken {
-    let Ok(entry) = Entry::of(group, terms, notifies) else { return Taken::Not };
-    let statement = match session.prepare(&entry.sql).await {
-        Ok(statement) => statement,
-        Err(error) => return not_taken(&error),
+    let scopes = match lock {
+        Some(_) if group.iter().any(|commit| commit.has_standings()) => &[Scope::Standings, Scope::Log][..],
+        Some(_) => &[Scope::Log],
+        None => &[Scope::Whole],
     };
-    let client = &session.client;
-    let line = Line { statement: &statement, columns: entry.columns };
-    let params = line.params();
-    let entering = client.query_opt(line.statement, &params);
-    let Some(lock) = lock else { return taken(entering.await) };
-    let (beginning, locking, ending) =
-        (client.batch_execute("BEGIN"), client.query(lock, &[]), client.batch_execute("COMMIT"));
-    // Polled in this order, and so sent in this order. After an error the database refuses what follows, and turns `COMMIT`
-    // into a roll-back.
-    match join4(beginning, locking, entering, ending).await {
-        (Ok(()), Ok(_), entered, Ok(())) => taken(entered),
-        (Ok(()), Err(error), _, Ok(())) => not_taken(&error),
-        (Err(error), ..) | (.., Err(error)) => Taken::Lost(failed(error)),
+    let mut lines = Vec::with_capacity(3);
+    for scope in scopes {
+        let Ok(entry) = Entry::of(*scope, group, terms, notifies) else { return Taken::Not };
+        match session.prepare(&entry.sql).await {
+            Ok(statement) => lines.push(Line { statement, columns: entry.columns }),
+            Err(error) => return not_taken(&error),
+        }
+    }
+    let Some(lock) = lock else {
+        return match lines.pop() {
+            Some(line) => taken(line.run(session).await),
+            None => Taken::Not,
+        };
+    };
+    lines.insert(lines.len() - 1, Line { statement: lock.clone(), columns: Vec::new() });
+    let beginning = session.client.batch_execute("BEGIN");
+    // Polled in this order, and so sent in this order.
+    match join(beginning, send(session, &lines)).await {
+        (Err(error), _) => Taken::Lost(failed(error)),
+        (Ok(()), Sent::Whole(mut answers)) => taken(Ok(answers.pop().unwrap_or_default())),
+        (Ok(()), Sent::RolledBack(error)) => not_taken(&error),
+        // What could not be sent is looked at, which says what is wrong with it.
+        (Ok(()), Sent::Open(why)) => match session.client.batch_execute("ROLLBACK").await {
+            Ok(()) => {
+                tracing::debug!(%why, "a group could not be sent");
+                Taken::Not
+            }
+            Err(error) => Taken::Lost(failed(error)),
+        },
+        (Ok(()), Sent::Lost(error)) => Taken::Lost(failed(error)),
     }
 }
 
-fn taken(entered: Result<Option<Row>, tokio_postgres::Error>) -> Taken {
-    match entered {
-        Ok(Some(row)) => count(&row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
+fn taken(entered: Result<Vec<Row>, tokio_postgres::Error>) -> Taken {
+    match entered.as_ref().map(|rows| rows.first()) {
+        Ok(Some(row)) => count(row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
         Ok(None) => Taken::Not,
-        Err(error) => not_taken(&error),
+        Err(error) => not_taken(error),
     }
 }
 
@@ -145,10 +162,10 @@ pub(super) async fn write(
     accepted: &[&EncodedCommit],
     notifies: bool,
 ) -> Result<(), WriteError> {
-    let entry = Entry::of(accepted, &Terms::default(), notifies).map_err(WriteError::Open)?;
+    let entry = Entry::of(Scope::Whole, accepted, &Terms::default(), notifies).map_err(WriteError::Open)?;
     let statement = session.prepare(&entry.sql).await.map_err(|error| WriteError::Open(failed(error)))?;
     // Before what else there is: an edited action gives back what it added, and then adds anew.
-    let mut lines = vec![Line { statement: &statement, columns: entry.columns }];
+    let mut lines = vec![Line { statement, columns: entry.columns }];
     charges(&mut lines, pens, accepted);
     batches(&mut lines, pens, accepted);
     lines.extend(pens.post.lines(accepted));
@@ -156,9 +173,31 @@ pub(super) async fn write(
     for change in accepted.iter().flat_map(|commit| &commit.control) {
         control::change(session, change).await.map_err(WriteError::Open)?;
     }
+    match send(session, &lines).await {
+        Sent::Whole(_) => Ok(()),
+        Sent::RolledBack(error) => Err(WriteError::RolledBack(failed(error))),
+        Sent::Open(error) => Err(WriteError::Open(error)),
+        Sent::Lost(error) => Err(WriteError::Lost(failed(error))),
+    }
+}
+
+/// What became of statements that were sent with `COMMIT` behind them.
+enum Sent {
+    /// It is committed. These are the answers.
+    Whole(Vec<Vec<Row>>),
+    /// One failed, so that the database turned `COMMIT` into a roll-back, and said so.
+    RolledBack(tokio_postgres::Error),
+    /// One could not even be sent, so `COMMIT` was not either: the transaction is open.
+    Open(StoreError),
+    /// `COMMIT` was sent and not answered: nobody knows.
+    Lost(tokio_postgres::Error),
+}
+
+/// Sends statements and `COMMIT`, without waiting for answers in between.
+async fn send(session: &Session, lines: &[Line<'_>]) -> Sent {
     let failed_already = AtomicBool::new(false);
     let writes = join_all(lines.iter().map(|line| async {
-        let written = line.write(session).await;
+        let written = line.run(session).await;
         failed_already.fetch_or(written.is_err(), Ordering::Relaxed);
         written
     }));
@@ -170,29 +209,27 @@ pub(super) async fn write(
         // From here on it may have happened, whatever we hear.
         Some(session.client.batch_execute("COMMIT").await)
     };
-    // Polled in this order, and so sent in this order, without waiting for answers in between.
+    // Polled in this order, and so sent in this order. After an error the database refuses what follows, so that the first one
+    // says what is wrong.
     let (written, committed) = join(writes, commit).await;
-    let written: Result<(), StoreError> = written.into_iter().collect();
-    match (written, committed) {
-        (Ok(()), Some(Ok(()))) => Ok(()),
-        (Err(error), Some(Ok(()))) => Err(WriteError::RolledBack(error)),
-        (Err(error), None) => Err(WriteError::Open(error)),
-        (_, Some(Err(error))) => Err(WriteError::Lost(failed(error))),
-        (Ok(()), None) => Err(WriteError::Open(StoreError::Failed("COMMIT was not sent".into()))),
+    match (written.into_iter().collect::<Result<_, _>>(), committed) {
+        (_, Some(Err(error))) => Sent::Lost(error),
+        (Ok(answers), Some(Ok(()))) => Sent::Whole(answers),
+        (Err(error), Some(Ok(()))) => Sent::RolledBack(error),
+        (Err(error), None) => Sent::Open(failed(error)),
+        (Ok(_), None) => Sent::Open(StoreError::Failed("COMMIT was not sent".into())),
     }
 }
 
 impl Line<'_> {
-    fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
-        self.columns.iter().map(|column| -> &(dyn ToSql + Sync) { &**column }).collect()
-    }
-
-    async fn write(&self, session: &Session) -> Result<(), StoreError> {
-        session.client.execute(self.statement, &self.params()).await.map(drop).map_err(failed)
+    async fn run(&self, session: &Session) -> Result<Vec<Row>, tokio_postgres::Error> {
+        let params: Vec<&(dyn ToSql + Sync)> =
+            self.columns.iter().map(|column| -> &(dyn ToSql + Sync) { &**column }).collect();
+        session.client.query(&self.statement, &params).await
     }
 }
 
-fn charges<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a EncodedCommit]) {
+fn charges<'a>(lines: &mut Vec<Line<'a>>, pens: &Pens, accepted: &[&'a EncodedCommit]) {
     let charges: Vec<&Charge> = accepted.iter().flat_map(|commit| &commit.charges).collect();
     if charges.is_empty() {
         return;
@@ -205,12 +242,12 @@ fn charges<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encode
         column(&charges, |charge| charge.amount),
         column(&charges, |charge| charge.value.as_ref().map(|value| value.as_bytes().as_slice())),
     ];
-    lines.push(Line { statement: &pens.charge, columns });
+    lines.push(Line { statement: pens.charge.clone(), columns });
     let columns = vec![meters(), column(&charges, |charge| charge.forget_before.as_micros())];
-    lines.push(Line { statement: &pens.forget, columns });
+    lines.push(Line { statement: pens.forget.clone(), columns });
 }
 
-fn batches<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a EncodedCommit]) {
+fn batches<'a>(lines: &mut Vec<Line<'a>>, pens: &Pens, accepted: &[&'a EncodedCommit]) {
     let batches: Vec<&BatchRecord> = accepted.iter().filter_map(|commit| commit.batch.as_ref()).collect();
     if !batches.is_empty() {
         let columns = vec![
@@ -219,6 +256,6 @@ fn batches<'a>(lines: &mut Vec<Line<'a>>, pens: &'a Pens, accepted: &[&'a Encode
             column(&batches, |batch| batch.created_at.as_micros()),
             column(&batches, |batch| item_bytes(&batch.items)),
         ];
-        lines.push(Line { statement: &pens.batches, columns });
+        lines.push(Line { statement: pens.batches.clone(), columns });
     }
 }

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use banksman_core::{Decision, Digest};
+use banksman_core::{Decision, Digest, Mode};
 use banksman_store::conformance::Database;
 use banksman_store::postgres::PostgresStore;
-use banksman_store::{Commit, CommitError, Committed, Conflict, IdempotencyKey, PendingLimits, Store as _};
+use banksman_store::{
+    Commit, CommitError, Committed, Conflict, ControlChange, IdempotencyKey, PendingLimits, Store as _,
+};
 use tokio_postgres::Client;
 
 use crate::script::{PATIENCE, deciding, id, log_is_whole, node, now, opening, proposed};
@@ -54,9 +56,30 @@ impl Scene {
     }
 
     async fn one_waits_on_terms(&self) -> bool {
+        self.one_waits("WITH turn AS%").await
+    }
+
+    /// Whether somebody waits for somebody else, in a statement like this.
+    async fn one_waits(&self, statement: &str) -> bool {
         let sql = "SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
-                   AND wait_event_type = 'Lock' AND query LIKE 'WITH locked AS%'";
-        !self.onlooker.query(sql, &[]).await.expect("a look").is_empty()
+                   AND wait_event_type = 'Lock' AND query LIKE $1";
+        !self.onlooker.query(sql, &[&statement]).await.expect("a look").is_empty()
+    }
+
+    /// Commits while somebody else has moved the action and not had its turn yet. That one must get it, or both would wait
+    /// for each other.
+    async fn behind_another_move(&self, commit: Commit, statement: &str) {
+        self.holder.batch_execute("BEGIN; SELECT * FROM actions FOR UPDATE").await.expect("the action");
+        let store = Arc::clone(&self.store);
+        let waiting = tokio::spawn(async move { store.commit(commit).await });
+        let begin = Instant::now();
+        while !self.one_waits(statement).await {
+            assert!(begin.elapsed() < PATIENCE && !waiting.is_finished(), "nobody waits: {statement}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let turn = "SET LOCAL lock_timeout = '500ms'; SELECT * FROM head FOR UPDATE; COMMIT";
+        self.holder.batch_execute(turn).await.expect("its turn");
+        waiting.await.expect("an answer").expect("a decision");
     }
 
     async fn assert_refused(&self, commit: Commit, meanwhile: &str, reason: &Conflict) {
@@ -77,6 +100,22 @@ async fn what_nobody_came_between_is_taken_when_its_turn_comes() {
     scene.overtaken(opening(proposed(2)), others).await.expect("a proposal");
     assert_eq!(log_is_whole(&*scene.store).await, 3);
     assert_eq!(scene.store.pending_count().await.expect("a count"), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nobody_who_waits_for_an_action_has_the_turn_meanwhile() {
+    // What has to be looked at first: it changes the house rules too.
+    let scene = Scene::new().await;
+    let change = ControlChange::SetMode(Mode::Shadow);
+    let looked_at = Commit { control: vec![change], ..deciding(&proposed(1).case, "ann", Decision::Approve) };
+    scene.behind_another_move(looked_at, "SELECT 1 FROM actions%").await;
+    assert_eq!(log_is_whole(&*scene.store).await, 2);
+    // On terms, where other nodes write too.
+    let scene = Scene::new().await;
+    node(&scene.database).await.commit(opening(proposed(2))).await.expect("another node's");
+    scene.store.commit(opening(proposed(3))).await.expect("the first after it");
+    scene.behind_another_move(deciding(&proposed(1).case, "ann", Decision::Approve), "WITH turn AS%").await;
+    assert_eq!(log_is_whole(&*scene.store).await, 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -95,3 +95,30 @@ async fn nodes_that_all_write_at_once_lose_and_repeat_nothing() {
     assert_eq!(log_is_whole(&**first).await, 480);
     assert_eq!(first.pending_count().await.expect("a count"), 0);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn nodes_that_decide_the_same_actions_at_once_decide_each_once() {
+    const ACTIONS: u64 = 60;
+    let database = Database::fresh();
+    let nodes = [node(&database).await, node(&database).await, node(&database).await];
+    let [first, ..] = &nodes;
+    let mut cases = Vec::new();
+    for number in 1..=ACTIONS {
+        let transition = proposed(number);
+        cases.push(transition.case.clone());
+        first.commit(opening(transition)).await.expect("a proposal");
+    }
+    let mut rush = JoinSet::new();
+    for (store, by) in nodes.iter().zip(["ann", "bob", "eve"]) {
+        for case in cases.clone() {
+            let store = Arc::clone(store);
+            rush.spawn(async move { store.commit(deciding(&case, by, Decision::Approve)).await });
+        }
+    }
+    let (decided, lost): (Vec<_>, Vec<_>) = rush.join_all().await.into_iter().partition(Result::is_ok);
+    assert_eq!(decided.len() as u64, ACTIONS);
+    for answer in lost {
+        assert!(matches!(answer, Err(CommitError::Conflict(Conflict::CaseMoved(_)))), "{answer:?}");
+    }
+    assert_eq!(log_is_whole(&**first).await, 2 * ACTIONS);
+}
