@@ -190,7 +190,7 @@ async fn finish_head(source: &Connection, target: &Transaction<'_>) -> Result<()
         .map_err(failed)?;
     target
         .execute(
-            "UPDATE head SET epoch = $1, mode = $2, fell_back_from = $3, people_epoch = $4,
+            "UPDATE head SET epoch = $1, mode = $2::text, fell_back_from = $3, people_epoch = $4,
                  last_seq = (SELECT coalesce(max(seq), 0) FROM audit),
                  pending = (SELECT count(*) FROM actions WHERE status = 'pending')",
             &[&epoch, &mode, &fell_back_from, &people_epoch],

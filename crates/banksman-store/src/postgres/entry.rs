@@ -223,12 +223,12 @@ impl<'a> Entry<'a> {
 
     /// Moves, openings and what would run. Says how many actions are to move.
     ///
-    /// Whoever writes to several rows at once does so in the same order as everyone else, or two would wait for each other.
+    /// Whoever moves several actions does so in the same order as everyone else, or two would wait for each other. New ones
+    /// stay in the order in which they came, so that the table is in the order in which it is read.
     fn standings(&mut self, group: &[&'a EncodedCommit]) -> Result<i64, StoreError> {
         let mut moved: Vec<&'a CaseRow> = group.iter().flat_map(|commit| &commit.advanced).collect();
         moved.sort_unstable_by_key(|row| row.case.id);
-        let mut opened: Vec<&'a CaseRow> = group.iter().flat_map(|commit| &commit.opened).collect();
-        opened.sort_unstable_by_key(|row| (row.case.submission.digest, &row.case.agent));
+        let opened: Vec<&'a CaseRow> = group.iter().flat_map(|commit| &commit.opened).collect();
         let rows = |cases: &[&'a CaseRow]| -> Result<Vec<_>, StoreError> {
             cases.iter().map(|row| records::action(row)).collect()
         };
