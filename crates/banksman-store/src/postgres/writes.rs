@@ -118,7 +118,11 @@ pub(super) async fn write_on_terms(
     // Polled in this order, and so sent in this order.
     match join(beginning, send(session, &lines)).await {
         (Err(error), _) => Taken::Lost(failed(error)),
-        (Ok(()), Sent::Whole(mut answers)) => taken(Ok(answers.pop().unwrap_or_default())),
+        // It is committed. Without an answer it must not be tried again, as what answers with no row otherwise is.
+        (Ok(()), Sent::Whole(mut answers)) => match taken(Ok(answers.pop().unwrap_or_default())) {
+            Taken::Not => Taken::Lost(StoreError::Failed("a group was committed without an answer".into())),
+            taken => taken,
+        },
         (Ok(()), Sent::RolledBack(error)) => not_taken(&error),
         // What could not be sent is looked at, which says what is wrong with it.
         (Ok(()), Sent::Open(why)) => match session.client.batch_execute("ROLLBACK").await {
