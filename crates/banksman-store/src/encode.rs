@@ -75,6 +75,11 @@ impl EncodedCommit {
             && self.post.is_none()
     }
 
+    /// Whether all that it writes is about actions, and none of it about the house, people or messages.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.batch.is_none() && self.control.is_empty() && self.post.is_none() && !self.is_empty()
+    }
+
     /// Whether it changes where actions stand, or what else no place in the log is needed for.
     pub(crate) fn has_standings(&self) -> bool {
         !self.opened.is_empty() || !self.advanced.is_empty() || self.idempotency.is_some()

@@ -3,6 +3,7 @@
 #![expect(unsafe_code, reason = "SQLite's interface to files is C")]
 
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::ffi;
 
@@ -11,6 +12,14 @@ const AT_MOST: usize = 4 << 20;
 
 /// What the machine's file takes at once: SQLite's own code for Unix looks at the lower 17 bits of a length only.
 const PIECE: usize = 64 << 10;
+
+static SYNCS: AtomicU64 = AtomicU64::new(0);
+
+/// How often a log was synced by this process.
+#[must_use]
+pub fn syncs() -> u64 {
+    SYNCS.load(Ordering::Relaxed)
+}
 
 /// What stands at the address that SQLite knows as the file. The machine's own file follows it.
 #[repr(C)]
@@ -163,7 +172,16 @@ unsafe extern "C" fn write(
 }
 
 unsafe extern "C" fn sync(file: *mut ffi::sqlite3_file, flags: c_int) -> c_int {
-    then_machine!(file, xSync, flags)
+    // SAFETY: as in `hand_on`.
+    let begins_the_log = unsafe { (*file.cast::<Log>()).kept.offset } == 0;
+    if crate::lazily::is() && !begins_the_log {
+        return hand_on(file);
+    }
+    let code = then_machine!(file, xSync, flags);
+    if code == ffi::SQLITE_OK {
+        SYNCS.fetch_add(1, Ordering::Relaxed);
+    }
+    code
 }
 
 unsafe extern "C" fn read(

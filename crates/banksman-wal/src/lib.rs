@@ -7,11 +7,15 @@
 //! Only the log is touched; the database, its locks and its shared memory are SQLite's own files. What is kept back is
 //! seen by nobody: with `synchronous=FULL` a transaction is published to readers after its log was synced, and syncing
 //! begins here with handing on. A write that fails therefore fails the sync, and with it the commit.
-//! With a weaker `synchronous` it must not be used.
+//! With a weaker `synchronous` it must not be used; who does not want to wait for the disk says so for single commits
+//! ([`lazily`]).
 
 mod file;
+mod lazily;
 mod register;
 
+pub use file::syncs;
+pub use lazily::lazily;
 pub use register::vfs;
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 use tempfile::TempDir;
 
-use crate::vfs;
+use crate::{lazily, syncs, vfs};
 
 struct Place(TempDir);
 
@@ -167,4 +167,47 @@ fn a_transaction_is_written_with_few_calls() {
     // About 420 kB: seven pieces of 64 kB against two calls for each of a hundred pages.
     assert!(usual > 200, "{usual}");
     assert!(gathered < 20, "{gathered}");
+}
+
+#[test]
+fn what_is_committed_lazily_is_seen_and_not_waited_for_and_the_next_one_brings_it_to_the_disk() {
+    let place = Place::new();
+    let (writer, reader) = (place.gathering(), place.plain());
+    insert(&writer, 0..1, 1000);
+    let before = syncs();
+    for key in 1..20 {
+        lazily(|| insert(&writer, key..key + 1, 1000));
+        holds(&reader, 0..key + 1, 1000);
+        holds(&as_left_by_a_kill(&place.path()).plain(), 0..key + 1, 1000);
+    }
+    assert_eq!(syncs(), before);
+    insert(&writer, 20..21, 1000);
+    assert_eq!(syncs(), before + 1);
+    holds(&reader, 0..21, 1000);
+}
+
+#[test]
+fn the_start_of_a_log_is_always_synced() {
+    let place = Place::new();
+    let writer = place.gathering();
+    for round in 0..3 {
+        insert(&writer, round..round + 1, 1000);
+        // Everything is in the main file now, and the next commit writes over the log from its start.
+        writer.execute_batch("PRAGMA wal_checkpoint(RESTART)").unwrap();
+        let before = syncs();
+        lazily(|| insert(&writer, round..round + 1, 1000));
+        assert_eq!(syncs(), before + 1, "in round {round}");
+    }
+}
+
+#[test]
+fn whoever_panics_while_lazy_is_not_lazy_for_ever() {
+    let place = Place::new();
+    let writer = place.gathering();
+    insert(&writer, 0..1, 10);
+    let panicked = std::panic::catch_unwind(|| lazily(|| panic!("on purpose")));
+    assert!(panicked.is_err());
+    let before = syncs();
+    insert(&writer, 1..2, 10);
+    assert_eq!(syncs(), before + 1);
 }

@@ -11,6 +11,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use super::control::change_control;
 use super::pen::Pen;
 use super::rows::{action_id, digest};
+use super::stroke::{Field, Stroke, count};
 use super::{meters, post};
 use crate::Conflict;
 use crate::encode::{CaseRow, EncodedCommit, EventRow, item_bytes};
@@ -138,14 +139,20 @@ pub(super) fn apply(
         update_case(pen, totals, row)?;
     }
     for charge in &commit.charges {
-        meters::charge(connection, charge)?;
+        meters::charge(pen, charge)?;
     }
     if let Some(key) = &commit.idempotency {
-        connection
-            .prepare_cached(
-                "INSERT INTO idempotency_keys (agent, key, request, action, created_at) VALUES (?1, ?2, ?3, ?4, ?5)",
-            )?
-            .execute(params![key.agent, key.key, key.request.as_bytes(), key.action.to_bytes(), key.at.as_micros()])?;
+        let action = key.action.to_bytes();
+        pen.write(
+            Stroke::InsertKey,
+            &[
+                (&key.agent).into(),
+                (&key.key).into(),
+                key.request.as_bytes().into(),
+                (&action).into(),
+                key.at.as_micros().into(),
+            ],
+        )?;
     }
     if let Some(batch) = &commit.batch {
         connection
@@ -176,15 +183,19 @@ pub(super) fn apply(
     // A notice has the place of an event of its commit, and so one that is never used again: otherwise whoever settles
     // late would take away a notice that nobody has been told of.
     for (place, notice) in (first_event..=totals.last_seq).zip(&commit.notices) {
-        pen.insert_notice.execute(params![
-            place,
-            notice.action.to_bytes(),
-            notice.notice.as_str(),
-            notice.at.as_micros()
-        ])?;
+        let action = notice.action.to_bytes();
+        pen.write(
+            Stroke::InsertNotice,
+            &[
+                count(place).into(),
+                (&action).into(),
+                notice.notice.as_str().into(),
+                notice.at.as_micros().into(),
+            ],
+        )?;
     }
     for id in &commit.settled_notices {
-        pen.settle_notice.execute([id])?;
+        pen.write(Stroke::SettleNotice, &[(*id).into()])?;
     }
     if let Some(written) = &commit.post {
         post::write(connection, written)?;
@@ -309,28 +320,29 @@ pub(super) fn joinable(
 fn insert_case(pen: &mut Pen<'_>, row: &CaseRow, is_own_guard: bool) -> Result<(), ApplyError> {
     let case = &row.case;
     let submission = &case.submission;
-    let inserted = pen.insert_action.execute(params![
-        case.id.to_bytes(),
-        case.agent,
-        case.owner,
-        submission.action.tool,
-        submission.verdict.tier.as_str(),
-        case.status().as_str(),
-        submission.digest.as_bytes(),
-        case.version,
-        case.revision,
-        case.batch.map(banksman_core::BatchId::to_bytes),
-        case.created_at.as_micros(),
-        row.wake_at(),
-        case.state.is_joinable(),
-        row.claimed_at(),
-        row.reviews,
-        row.state,
-        case.priority(),
-        row.risk(),
-        row.deadline(),
-    ])?;
-    if inserted == 0 {
+    let (id, batch) = (case.id.to_bytes(), case.batch.map(banksman_core::BatchId::to_bytes));
+    let fields: [Field<'_>; 19] = [
+        (&id).into(),
+        (&case.agent).into(),
+        case.owner.as_deref().into(),
+        (&submission.action.tool).into(),
+        submission.verdict.tier.as_str().into(),
+        case.status().as_str().into(),
+        submission.digest.as_bytes().into(),
+        case.version.into(),
+        count(case.revision).into(),
+        batch.as_ref().into(),
+        case.created_at.as_micros().into(),
+        row.wake_at().into(),
+        case.state.is_joinable().into(),
+        row.claimed_at().into(),
+        (&row.reviews).into(),
+        (&row.state).into(),
+        case.priority().into(),
+        row.risk().into(),
+        row.deadline().into(),
+    ];
+    if pen.write(Stroke::InsertAction, &fields)? == 0 {
         return match joinable_with(pen.connection, row)? {
             Some(id) if is_own_guard => Err(ApplyError::Conflict(Conflict::Joinable(id))),
             // Two items of one commit that join each other: the engine refuses that before it comes here.
@@ -343,7 +355,8 @@ fn insert_case(pen: &mut Pen<'_>, row: &CaseRow, is_own_guard: bool) -> Result<(
 
 fn insert_submission(pen: &mut Pen<'_>, row: &CaseRow) -> rusqlite::Result<()> {
     if let Some(body) = &row.submission {
-        pen.insert_submission.execute(params![row.case.id.to_bytes(), row.case.version, body])?;
+        let id = row.case.id.to_bytes();
+        pen.write(Stroke::InsertSubmission, &[(&id).into(), row.case.version.into(), body.into()])?;
     }
     Ok(())
 }
@@ -351,23 +364,25 @@ fn insert_submission(pen: &mut Pen<'_>, row: &CaseRow) -> rusqlite::Result<()> {
 fn update_case(pen: &mut Pen<'_>, totals: &mut Totals, row: &CaseRow) -> Result<(), ApplyError> {
     let case = &row.case;
     let submission = &case.submission;
-    let updated = pen.move_action.execute(params![
-        case.id.to_bytes(),
-        case.revision - 1,
-        submission.verdict.tier.as_str(),
-        case.status().as_str(),
-        submission.digest.as_bytes(),
-        case.version,
-        case.revision,
-        row.wake_at(),
-        case.state.is_joinable(),
-        row.claimed_at(),
-        row.reviews,
-        row.state,
-        case.priority(),
-        row.risk(),
-        row.deadline(),
-    ])?;
+    let id = case.id.to_bytes();
+    let fields: [Field<'_>; 15] = [
+        (&id).into(),
+        count(case.revision - 1).into(),
+        submission.verdict.tier.as_str().into(),
+        case.status().as_str().into(),
+        submission.digest.as_bytes().into(),
+        case.version.into(),
+        count(case.revision).into(),
+        row.wake_at().into(),
+        case.state.is_joinable().into(),
+        row.claimed_at().into(),
+        (&row.reviews).into(),
+        (&row.state).into(),
+        case.priority().into(),
+        row.risk().into(),
+        row.deadline().into(),
+    ];
+    let updated = pen.write(Stroke::MoveAction, &fields)?;
     if updated != 1 {
         return Err(match stored_revision(pen.connection, case.id)? {
             Some(revision) if revision == case.revision - 1 => {
@@ -378,7 +393,7 @@ fn update_case(pen: &mut Pen<'_>, totals: &mut Totals, row: &CaseRow) -> Result<
     }
     insert_submission(pen, row)?;
     if row.submission.is_some() || case.status().never_ran() {
-        meters::give_back(pen.connection, case.id)?;
+        meters::give_back(pen, case.id)?;
     }
     match (row.was_pending, case.status() == Status::Pending) {
         (true, false) => totals.end_pending(&case.agent),
@@ -390,20 +405,22 @@ fn update_case(pen: &mut Pen<'_>, totals: &mut Totals, row: &CaseRow) -> Result<
 
 fn insert_event(pen: &mut Pen<'_>, seq: u64, row: &EventRow) -> rusqlite::Result<()> {
     let event = &row.event;
-    let action = event.action.as_ref();
-    pen.insert_event.execute(params![
-        seq,
-        event.at.as_micros(),
-        event.fact.type_name(),
-        event.actor.name(),
-        action.map(|about| about.id.to_bytes()),
-        action.map(|about| about.agent.as_str()),
-        action.map(|about| about.tool.as_str()),
-        action.map(|about| about.risk.as_str()),
-        event.fact.decision().map(banksman_core::Decision::as_str),
-        event.is_resolution(),
-        row.body,
-        event.is_observation(),
-    ])?;
+    let about = event.action.as_ref();
+    let action = about.map(|about| about.id.to_bytes());
+    let fields: [Field<'_>; 12] = [
+        count(seq).into(),
+        event.at.as_micros().into(),
+        event.fact.type_name().into(),
+        event.actor.name().into(),
+        action.as_ref().into(),
+        about.map(|about| about.agent.as_str()).into(),
+        about.map(|about| about.tool.as_str()).into(),
+        about.map(|about| about.risk.as_str()).into(),
+        event.fact.decision().map(banksman_core::Decision::as_str).into(),
+        event.is_resolution().into(),
+        (&row.body).into(),
+        event.is_observation().into(),
+    ];
+    pen.write(Stroke::InsertEvent, &fields)?;
     Ok(())
 }

@@ -3,7 +3,8 @@
 //! A checkpoint copies hundreds of pages and syncs the main file: six milliseconds and more, in which nobody's commit is
 //! answered if the writer does it. A thread of its own does the bulk. It can never finish under constant traffic, since
 //! the log grows behind its back, and a log that was not copied to its end never starts again from its beginning. So the
-//! writer copies the rest, which is what came in during the bulk.
+//! writer commits nothing meanwhile if it can help it; what came in during the bulk is the next bulk, and so on, until it
+//! is little enough for the writer to copy itself.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -17,7 +18,13 @@ use super::writer::failed;
 use crate::StoreError;
 
 /// How many pages the log may hold before they are copied; few in tests, so that they see it happen.
-const PAGES: i32 = if cfg!(test) { 100 } else { 4000 };
+const PAGES: i32 = if cfg!(test) { 100 } else { 12_000 };
+
+/// As many pages the writer copies itself.
+const FEW: i32 = if cfg!(test) { 20 } else { 100 };
+
+/// After so many bulks in a row the writer copies the rest, however much it is.
+const BULKS: u32 = 4;
 
 pub(super) struct Checkpoints {
     /// As many pages as the log holds, as of the writer's last commit.
@@ -25,13 +32,23 @@ pub(super) struct Checkpoints {
     /// With so many the next bulk is due.
     due: i32,
     bulk: Option<Bulk>,
-    copying: bool,
+    stage: Stage,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    /// The log is not long enough.
+    Waiting,
+    /// The so-manieth bulk is being copied.
+    Copying(u32),
+    /// That is done, and left the log copied up to here.
+    Copied { bulks: u32, pages: i32 },
 }
 
 /// The thread that does the bulk: a word to begin, a word when done.
 struct Bulk {
     begin: Sender<()>,
-    done: Receiver<()>,
+    done: Receiver<i32>,
     thread: JoinHandle<()>,
 }
 
@@ -46,29 +63,51 @@ impl Checkpoints {
                 Ok(())
             }))
             .map_err(failed)?;
-        Ok(Self { pages, due: PAGES, bulk: Some(Bulk::start(path)?), copying: false })
+        Ok(Self { pages, due: PAGES, bulk: Some(Bulk::start(path)?), stage: Stage::Waiting })
     }
 
-    /// To be called by the writer between its commits.
-    pub(super) fn turn(&mut self, writer: &Connection) {
-        let Some(bulk) = &self.bulk else { return };
-        if self.copying {
-            if bulk.done.try_recv().is_err() {
-                return;
-            }
-            self.copying = false;
-            // A reader may still need what is in the log. Then it grows on, and this is tried again later.
-            self.due = match copy(writer) {
-                Ok(Progress { log, copied }) if log == copied => PAGES,
-                Ok(Progress { log, .. }) => log.saturating_add(PAGES),
-                Err(error) => {
-                    tracing::warn!(%error, "the log could not be copied into the database file");
-                    self.pages.load(Ordering::Relaxed).saturating_add(PAGES)
-                }
-            };
-        } else if self.pages.load(Ordering::Relaxed) >= self.due {
-            self.copying = bulk.begin.send(()).is_ok();
+    /// Whether a bulk is being copied, so that nothing should be committed that can wait.
+    pub(super) fn is_copying(&mut self) -> bool {
+        if let Stage::Copying(bulks) = self.stage
+            && let Some(bulk) = &self.bulk
+            && let Ok(pages) = bulk.done.try_recv()
+        {
+            self.stage = Stage::Copied { bulks, pages };
         }
+        matches!(self.stage, Stage::Copying(_))
+    }
+
+    /// To be called by the writer after its commits.
+    pub(super) fn turn(&mut self, writer: &Connection) {
+        let pages = self.pages.load(Ordering::Relaxed);
+        if self.is_copying() {
+            return;
+        }
+        match self.stage {
+            Stage::Copying(_) => {}
+            Stage::Waiting if pages < self.due => {}
+            Stage::Waiting => self.copy_bulk(1),
+            Stage::Copied { bulks, pages: copied } if pages.saturating_sub(copied) > FEW && bulks < BULKS => {
+                self.copy_bulk(bulks + 1);
+            }
+            Stage::Copied { .. } => {
+                self.stage = Stage::Waiting;
+                // A reader may still need what is in the log. Then it grows on, and this is tried again later.
+                self.due = match copy(writer) {
+                    Ok(Progress { log, copied }) if log == copied => PAGES,
+                    Ok(Progress { log, .. }) => log.saturating_add(PAGES),
+                    Err(error) => {
+                        tracing::warn!(%error, "the log could not be copied into the database file");
+                        pages.saturating_add(PAGES)
+                    }
+                };
+            }
+        }
+    }
+
+    fn copy_bulk(&mut self, number: u32) {
+        let begun = self.bulk.as_ref().is_some_and(|bulk| bulk.begin.send(()).is_ok());
+        self.stage = if begun { Stage::Copying(number) } else { Stage::Waiting };
     }
 }
 
@@ -93,10 +132,14 @@ impl Bulk {
             .name("sqlite-copier".into())
             .spawn(move || {
                 while inbox.recv().is_ok() {
-                    if let Err(error) = copy(&connection) {
-                        tracing::warn!(%error, "the log could not be copied into the database file");
-                    }
-                    if outbox.send(()).is_err() {
+                    let copied = copy(&connection).map_or_else(
+                        |error| {
+                            tracing::warn!(%error, "the log could not be copied into the database file");
+                            0
+                        },
+                        |progress| progress.copied,
+                    );
+                    if outbox.send(copied).is_err() {
                         break;
                     }
                 }

@@ -4,6 +4,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::recover::{note, take_over};
+use super::redo::{self, Missing};
+use super::turnstile::Turnstile;
 use super::writer::failed;
 use crate::{Findings, StoreError};
 
@@ -12,6 +15,7 @@ use crate::{Findings, StoreError};
 /// # Errors
 /// If it cannot be read, or is damaged.
 pub fn examine(path: &Path) -> Result<Findings, StoreError> {
+    settle(path)?;
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
     let verdict: String =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
@@ -32,9 +36,26 @@ pub fn examine(path: &Path) -> Result<Findings, StoreError> {
 /// # Errors
 /// If either cannot be used.
 pub fn back_up(path: &Path, into: &Path) -> Result<(), StoreError> {
+    settle(path)?;
     let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(failed)?;
     connection.busy_timeout(super::BUSY_TIMEOUT).map_err(failed)?;
     let into = into.to_str().ok_or_else(|| StoreError::Failed("the file's name is not UTF-8".into()))?;
     connection.execute("VACUUM INTO ?1", [into]).map_err(failed)?;
-    Ok(())
+    // Whatever lies beside it when it is put to use does not belong to it.
+    let written = Connection::open_with_flags(into, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    note(&written, 0, 0)
+}
+
+/// Waits until the file holds everything that was answered by now: a server that runs has it in the redo log for a moment,
+/// and one that was killed has left it there.
+fn settle(path: &Path) -> Result<(), StoreError> {
+    let nothing_beside = std::fs::metadata(redo::path_of(path)).map_or(true, |redo| redo.len() == 0);
+    if nothing_beside {
+        return Ok(());
+    }
+    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    connection.busy_timeout(super::BUSY_TIMEOUT).map_err(failed)?;
+    let turnstile = Turnstile::of(path);
+    turnstile.enter();
+    take_over(&connection, path, Missing::Leave).map(drop)
 }

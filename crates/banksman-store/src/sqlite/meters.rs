@@ -3,7 +3,10 @@
 use banksman_core::ActionId;
 use banksman_core::meter::{Charge, Measure, MeterQuery, ONE, Reading};
 use rusqlite::types::Value;
-use rusqlite::{Connection, params, params_from_iter};
+use rusqlite::{Connection, params_from_iter};
+
+use super::pen::Pen;
+use super::stroke::{Field, Stroke};
 
 /// Adds up one stretch of the table's own key. `total` and not `sum`: it does not fail where integers end.
 pub(super) const SUM: &str =
@@ -50,23 +53,21 @@ pub(super) fn readings(connection: &Connection, queries: Vec<MeterQuery>) -> rus
     queries.into_iter().map(|query| Ok(Reading { total: read(&view, &query)?, query })).collect()
 }
 
-pub(super) fn give_back(connection: &Connection, action: ActionId) -> rusqlite::Result<()> {
-    connection.prepare_cached("DELETE FROM charges WHERE action = ?1")?.execute([action.to_bytes()])?;
+pub(super) fn give_back(pen: &mut Pen<'_>, action: ActionId) -> rusqlite::Result<()> {
+    pen.write(Stroke::GiveBack, &[(&action.to_bytes()).into()])?;
     Ok(())
 }
 
-pub(super) fn charge(connection: &Connection, charge: &Charge) -> rusqlite::Result<()> {
-    connection
-        .prepare_cached("INSERT INTO charges (meter, at, action, amount, value) VALUES (?1, ?2, ?3, ?4, ?5)")?
-        .execute(params![
-            charge.meter.as_bytes(),
-            charge.at.as_micros(),
-            charge.action.to_bytes(),
-            charge.amount,
-            charge.value.as_ref().map(|value| value.as_bytes()),
-        ])?;
-    connection
-        .prepare_cached("DELETE FROM charges WHERE meter = ?1 AND at < ?2")?
-        .execute(params![charge.meter.as_bytes(), charge.forget_before.as_micros()])?;
+pub(super) fn charge(pen: &mut Pen<'_>, charge: &Charge) -> rusqlite::Result<()> {
+    let (meter, action) = (charge.meter.as_bytes(), charge.action.to_bytes());
+    let fields: [Field<'_>; 5] = [
+        meter.into(),
+        charge.at.as_micros().into(),
+        (&action).into(),
+        charge.amount.into(),
+        charge.value.as_ref().map(banksman_core::Digest::as_bytes).into(),
+    ];
+    pen.write(Stroke::Charge, &fields)?;
+    pen.write(Stroke::Forget, &[meter.into(), charge.forget_before.as_micros().into()])?;
     Ok(())
 }

@@ -11,8 +11,13 @@ mod meters;
 mod pen;
 mod post;
 mod read;
+mod recover;
+mod redo;
 mod rows;
 mod schema;
+mod stroke;
+mod transactions;
+mod turnstile;
 mod writer;
 
 #[cfg(test)]
@@ -32,6 +37,8 @@ pub use self::examine::{back_up, examine};
 
 pub(crate) use self::writer::failed;
 
+use self::redo::Missing;
+use self::turnstile::Turnstile;
 use self::writer::Writer;
 use crate::encode::EncodedCommit;
 use crate::health::written;
@@ -84,12 +91,13 @@ impl SqliteStore {
         let gathering = banksman_wal::vfs().map_err(failed)?;
         let mut connection =
             Connection::open_with_flags_and_vfs(path, OpenFlags::default(), gathering).map_err(failed)?;
-        configure(&connection).map_err(failed)?;
-        // FULL: the log is on the disk before a commit is answered. Nothing that was acknowledged is lost.
-        connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
-        schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
+        let turnstile = Turnstile::of(path);
+        turnstile.enter();
+        prepare(&mut connection)?;
+        let redo = recover::take_over(&connection, path, Missing::Make)?;
+        drop(turnstile);
         let readers = Arc::new(Readers::of(path));
-        Ok(Self { writer: Writer::start(connection, path, Box::new(clock))?, readers })
+        Ok(Self { writer: Writer::start(connection, path, Box::new(clock), redo)?, readers })
     }
 
     /// Runs a read on a thread where blocking is allowed.
@@ -97,6 +105,7 @@ impl SqliteStore {
         &self,
         query: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.writer.published().await?;
         let readers = Arc::clone(&self.readers);
         let turn = Arc::clone(&readers.line).acquire_owned().await.map_err(|_| StoreError::Closed)?;
         let read = move || {
@@ -111,12 +120,27 @@ impl SqliteStore {
 
 /// A file to read from while nobody can write to it, with its schema up to date.
 pub(crate) fn open_for_copying(path: &Path) -> Result<Connection, StoreError> {
-    let mut connection =
-        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
-    configure(&connection).map_err(failed)?;
-    schema::migrate(&mut connection).map_err(|error| StoreError::Failed(error.to_string()))?;
+    let connection = up_to_date(path)?;
     connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
     Ok(connection)
+}
+
+/// A database file with everything in it that a server which has ended has left beside it.
+fn up_to_date(path: &Path) -> Result<Connection, StoreError> {
+    let mut connection =
+        Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(failed)?;
+    let turnstile = Turnstile::of(path);
+    turnstile.enter();
+    prepare(&mut connection)?;
+    recover::take_over(&connection, path, Missing::Leave)?;
+    Ok(connection)
+}
+
+fn prepare(connection: &mut Connection) -> Result<(), StoreError> {
+    configure(connection).map_err(failed)?;
+    // FULL: the log is on the disk before a commit is answered. Nothing that was acknowledged is lost.
+    connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
+    schema::migrate(connection).map_err(|error| StoreError::Failed(error.to_string()))
 }
 
 fn configure(connection: &Connection) -> rusqlite::Result<()> {

@@ -18,6 +18,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0009_people_epoch.sql"),
     include_str!("migrations/0010_submissions_by_row.sql"),
     include_str!("migrations/0011_ledger.sql"),
+    include_str!("migrations/0012_redo.sql"),
 ];
 
 /// Brings a database up to date, all or nothing.

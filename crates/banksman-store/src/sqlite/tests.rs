@@ -6,6 +6,7 @@ mod faults;
 mod leaves;
 mod log;
 mod plans;
+mod redo;
 mod schema;
 
 use std::path::PathBuf;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -11,11 +11,12 @@ use banksman_core::Timestamp;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 
-use super::apply::{ApplyError, Totals, apply};
+use super::apply::Totals;
 use super::checkpoint::Checkpoints;
 use super::leaves::Leaves;
 use super::pen::Pen;
-use super::schema;
+use super::redo::Redo;
+use super::transactions::Transactions;
 use crate::encode::{EncodedCommit, MOMENT};
 use crate::health::Health;
 use crate::{CommitError, Committed, StoreError};
@@ -33,7 +34,13 @@ const LINGER: Duration = Duration::from_micros(50);
 /// Where the store gets the time from.
 pub(super) type StoreClock = Box<dyn Fn() -> Timestamp + Send>;
 
-type Answer = Result<Committed, CommitError>;
+pub(super) type Answer = Result<Committed, CommitError>;
+
+enum Errand {
+    Commit(Job),
+    /// Someone wants to read what was committed.
+    Publish(oneshot::Sender<Result<(), StoreError>>),
+}
 
 struct Job {
     commit: Box<EncodedCommit>,
@@ -50,50 +57,78 @@ pub(super) struct Shown {
     pub(super) pending: AtomicU64,
     /// What was committed lately, for the ledger.
     pub(super) leaves: Leaves,
+    /// Whether something was committed that readers cannot see yet.
+    ahead: AtomicBool,
 }
 
 /// The way to the writer thread. Dropping it lets the thread finish what it was given and end.
 pub(super) struct Writer {
     pub(super) shown: Arc<Shown>,
-    jobs: Option<Sender<Job>>,
+    errands: Option<Sender<Errand>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    /// Starts the thread with a connection of its own.
+    /// Starts the thread with a connection of its own, and a redo log if it has one.
     pub(super) fn start(
         mut connection: Connection,
         path: &Path,
         clock: StoreClock,
+        redo: Option<Redo>,
     ) -> Result<Self, StoreError> {
         let checkpoints = Checkpoints::take_over(&mut connection, path)?;
         connection.set_prepared_statement_cache_capacity(96);
         let totals = Totals::load(&connection).map_err(failed)?;
-        let (jobs, inbox) = channel();
+        let (errands, inbox) = channel();
         let shown = Arc::<Shown>::default();
         shown.pending.store(totals.all_pending, Ordering::Release);
-        let shows = Arc::clone(&shown);
+        let (shows, path) = (Arc::clone(&shown), path.to_owned());
+        let run = move || {
+            match Pen::prepare(&connection) {
+                Ok(pen) => {
+                    run(Transactions::new(pen, totals, &path, redo), checkpoints, &clock, &inbox, &shows);
+                }
+                // Whoever has asked or asks finds the store closed.
+                Err(error) => return tracing::error!(%error, "the database cannot be written to"),
+            }
+            // A clean end leaves everything in the main file; if this fails, the log is read at the next start.
+            let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+        };
         let thread = std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || run(&connection, totals, checkpoints, &clock, &inbox, &shows))
+            .spawn(run)
             .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Self { shown, jobs: Some(jobs), thread: Some(thread) })
+        Ok(Self { shown, errands: Some(errands), thread: Some(thread) })
     }
 
     /// Hands a commit over and waits until it is durable or refused.
     pub(super) async fn commit(&self, commit: EncodedCommit) -> Answer {
         let (answer, answered) = oneshot::channel();
-        let jobs = self.jobs.as_ref().ok_or(StoreError::Closed)?;
-        jobs.send(Job { commit: Box::new(commit), answer }).map_err(|_| StoreError::Closed)?;
+        self.send(Errand::Commit(Job { commit: Box::new(commit), answer }))?;
         let (answer, _commit) = answered.await.map_err(|_| StoreError::Closed)?;
         answer
+    }
+
+    /// Waits until whatever was answered by now can be read.
+    pub(super) async fn published(&self) -> Result<(), StoreError> {
+        if !self.shown.ahead.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let (answer, answered) = oneshot::channel();
+        self.send(Errand::Publish(answer))?;
+        answered.await.map_err(|_| StoreError::Closed)?
+    }
+
+    fn send(&self, errand: Errand) -> Result<(), StoreError> {
+        let errands = self.errands.as_ref().ok_or(StoreError::Closed)?;
+        errands.send(errand).map_err(|_| StoreError::Closed)
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
         // Closing the channel ends the loop after the last job; waiting makes sure that the file is closed.
-        self.jobs = None;
+        self.errands = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -101,59 +136,65 @@ impl Drop for Writer {
 }
 
 fn run(
-    connection: &Connection,
-    mut totals: Totals,
+    mut transactions: Transactions<'_>,
     mut checkpoints: Checkpoints,
     clock: &StoreClock,
-    inbox: &Receiver<Job>,
+    inbox: &Receiver<Errand>,
     shown: &Shown,
 ) {
-    let mut pen = match Pen::prepare(connection) {
-        Ok(pen) => pen,
-        // Whoever has asked or asks finds the store closed.
-        Err(error) => return tracing::error!(%error, "the database cannot be written to"),
-    };
-    let mut group = Vec::with_capacity(GROUP);
+    let mut group = Group::default();
     let mut last = Last::default();
-    while gather(&mut group, inbox, &last) {
-        let begin = Instant::now();
-        totals.now = clock();
-        let answers = match commit_group(&mut pen, &mut totals, &group, &shown.leaves) {
-            Ok(answers) => answers,
-            // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
-            Err(error) if group.len() > 1 => {
-                tracing::warn!(%error, commits = group.len(), "a grouped commit failed; trying them one by one");
-                group
-                    .iter()
-                    .map(|job| {
-                        let job = std::slice::from_ref(job);
-                        let alone = commit_group(&mut pen, &mut totals, job, &shown.leaves);
-                        alone.map_or_else(
-                            |error| Err(failed(error).into()),
-                            |mut answers| answers.pop().unwrap_or(Err(StoreError::Closed.into())),
-                        )
-                    })
-                    .collect()
+    while let Some(awaited) = group.gather(inbox, &last, transactions.patience()) {
+        if !group.jobs.is_empty() {
+            let begin = Instant::now();
+            transactions.totals.now = clock();
+            let answers = commit(&mut transactions, &group.jobs, &shown.leaves);
+            last = Last { commits: group.jobs.len(), took: begin.elapsed() };
+            shown.health.note(&answers);
+            // Before the answers: whoever hears that something was committed finds it counted, and knows what to wait for.
+            shown.pending.store(transactions.totals.all_pending, Ordering::Release);
+            shown.ahead.store(transactions.is_ahead(), Ordering::Release);
+            for (job, answer) in group.jobs.drain(..).zip(answers) {
+                // Whoever asked may have gone away; what was committed stays committed.
+                let Job { commit, answer: waiting } = job;
+                let _ = waiting.send((answer, commit));
             }
-            Err(error) => {
-                tracing::error!(%error, "a commit failed");
-                vec![Err(failed(error).into())]
-            }
-        };
-        last = Last { commits: group.len(), took: begin.elapsed() };
-        shown.health.note(&answers);
-        // Before the answers: whoever hears that something was committed finds it counted.
-        shown.pending.store(totals.all_pending, Ordering::Release);
-        for (job, answer) in group.drain(..).zip(answers) {
-            // Whoever asked may have gone away; what was committed stays committed.
-            let Job { commit, answer: waiting } = job;
-            let _ = waiting.send((answer, commit));
         }
-        checkpoints.turn(connection);
+        let may_wait = checkpoints.is_copying() && !transactions.is_overdue();
+        let is_time = awaited == Awaited::Nothing || transactions.is_due();
+        if !group.readers.is_empty() || is_time && !may_wait {
+            let published = transactions.publish();
+            shown.ahead.store(transactions.is_ahead(), Ordering::Release);
+            for reader in group.readers.drain(..) {
+                let _ = reader.send(published.clone());
+            }
+        }
+        if transactions.is_closed() {
+            checkpoints.turn(transactions.connection());
+        }
     }
-    drop((checkpoints, pen));
-    // A clean end leaves everything in the main file; if this fails, the log is read at the next start.
-    let _ = connection.execute_batch("PRAGMA wal_checkpoint(TRUNCATE)");
+    drop(checkpoints);
+    transactions.finish();
+}
+
+/// Commits a group, or each by itself if that fails.
+fn commit(transactions: &mut Transactions<'_>, group: &[Job], leaves: &Leaves) -> Vec<Answer> {
+    match transactions.commit(group.iter().map(|job| &*job.commit), leaves) {
+        Ok(answers) => answers,
+        // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
+        Err(error) if group.len() > 1 => {
+            tracing::warn!(%error, commits = group.len(), "a grouped commit failed; trying them one by one");
+            let alone = |job: &Job| {
+                let mut answers = transactions.commit(std::iter::once(&*job.commit), leaves)?;
+                answers.pop().unwrap_or(Err(StoreError::Closed.into()))
+            };
+            group.iter().map(alone).collect()
+        }
+        Err(error) => {
+            tracing::error!(%error, "a commit failed");
+            vec![Err(error.into())]
+        }
+    }
 }
 
 /// The group before.
@@ -163,75 +204,74 @@ struct Last {
     took: Duration,
 }
 
-/// Fills a group with what has come in. Says whether there is anything, and ever will be.
-///
-/// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
-/// wait for that; so, where there are many and fewer than half of them are back, it waits a little, once.
-fn gather(group: &mut Vec<Job>, inbox: &Receiver<Job>, last: &Last) -> bool {
-    let Ok(first) = inbox.recv() else { return false };
-    let until = Instant::now() + MOMENT;
-    group.push(first);
-    group.extend(inbox.try_iter().take(GROUP - 1));
-    if last.commits >= MANY && group.len() < (last.commits + group.len()) / 2 {
-        // Asleep, not waiting for the next one: whoever hands something over would have to wake the writer each time.
-        std::thread::sleep((last.took / 2).min(LINGER));
-        group.extend(inbox.try_iter().take(GROUP - group.len()));
-    }
-    while group.len() < GROUP
-        && group.iter().all(|job| job.commit.patient)
-        && let Ok(more) = inbox.recv_timeout(until.saturating_duration_since(Instant::now()))
-    {
-        group.push(more);
-        group.extend(inbox.try_iter().take(GROUP - group.len()));
-    }
-    true
+/// What came in together.
+#[derive(Default)]
+struct Group {
+    jobs: Vec<Job>,
+    readers: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
 
-/// Commits a group in one transaction. `Err` means that none of them happened.
-fn commit_group(
-    pen: &mut Pen<'_>,
-    totals: &mut Totals,
-    group: &[Job],
-    leaves: &Leaves,
-) -> rusqlite::Result<Vec<Answer>> {
-    totals.checkpoint();
-    match try_commit_group(pen, totals, group, leaves) {
-        Ok(answers) => Ok(answers),
-        Err(error) => {
-            // After some errors SQLite has rolled back by itself; then this one fails and that is fine.
-            let _ = pen.connection.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.execute([]));
-            totals.restore();
-            Err(error)
-        }
-    }
+/// What waiting came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Awaited {
+    Something,
+    Nothing,
 }
 
-fn try_commit_group(
-    pen: &mut Pen<'_>,
-    totals: &mut Totals,
-    group: &[Job],
-    leaves: &Leaves,
-) -> rusqlite::Result<Vec<Answer>> {
-    pen.begin.execute([])?;
-    totals.refresh(pen)?;
-    let before = totals.last_seq;
-    let mut outcomes = Vec::with_capacity(group.len());
-    for job in group {
-        if job.commit.is_empty() {
-            // The one write that dirties a page without changing it: a row that stays the same is not written.
-            pen.connection.pragma_update(None, "user_version", schema::MIGRATIONS.len())?;
-        }
-        match apply(pen, totals, &job.commit) {
-            Ok(()) => outcomes.push(Ok(())),
-            Err(ApplyError::Conflict(conflict)) => outcomes.push(Err(CommitError::Conflict(conflict))),
-            Err(ApplyError::Sqlite(error)) => return Err(error),
+impl Group {
+    fn push(&mut self, errand: Errand) {
+        match errand {
+            Errand::Commit(job) => self.jobs.push(job),
+            Errand::Publish(reader) => self.readers.push(reader),
         }
     }
-    pen.commit.execute([])?;
-    let happened = group.iter().zip(&outcomes).filter(|(_, outcome)| outcome.is_ok());
-    leaves.keep(before, happened.flat_map(|(job, _)| job.commit.events.iter().map(|row| row.leaf)));
-    let committed = Committed { last_seq: totals.last_seq };
-    Ok(outcomes.into_iter().map(|outcome| outcome.map(|()| committed)).collect())
+
+    /// Takes what is there.
+    fn take(&mut self, inbox: &Receiver<Errand>) {
+        while self.jobs.len() < GROUP
+            && let Ok(errand) = inbox.try_recv()
+        {
+            self.push(errand);
+        }
+    }
+
+    /// Fills a group with what comes in, for so long, or however long it takes. `None` if nothing ever will.
+    ///
+    /// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
+    /// wait for that; so, where there are many and fewer than half of them are back, it waits a little, once.
+    fn gather(
+        &mut self,
+        inbox: &Receiver<Errand>,
+        last: &Last,
+        patience: Option<Duration>,
+    ) -> Option<Awaited> {
+        let first = match patience {
+            None => inbox.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            Some(patience) => inbox.recv_timeout(patience),
+        };
+        match first {
+            Ok(first) => self.push(first),
+            Err(RecvTimeoutError::Timeout) => return Some(Awaited::Nothing),
+            Err(RecvTimeoutError::Disconnected) => return None,
+        }
+        let until = Instant::now() + MOMENT;
+        self.take(inbox);
+        let here = self.jobs.len();
+        if self.readers.is_empty() && last.commits >= MANY && here < (last.commits + here) / 2 {
+            // Asleep, not waiting for the next one: whoever hands something over would have to wake the writer each time.
+            std::thread::sleep((last.took / 2).min(LINGER));
+            self.take(inbox);
+        }
+        while self.readers.is_empty()
+            && self.jobs.len() < GROUP
+            && self.jobs.iter().all(|job| job.commit.patient)
+            && let Ok(more) = inbox.recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
+            self.push(more);
+            self.take(inbox);
+        }
+        Some(Awaited::Something)
+    }
 }
 
 pub(crate) fn failed(error: rusqlite::Error) -> StoreError {

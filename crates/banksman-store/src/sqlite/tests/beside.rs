@@ -11,7 +11,7 @@ use crate::sqlite::examine;
 use crate::{Commit, CommitError, Conflict, ControlChange, Credential, EventQuery, Store};
 
 /// What `banksman token new` commits.
-fn token(number: u64) -> Commit {
+pub(super) fn token(number: u64) -> Commit {
     let id = TokenId::from_parts(second(0).as_millis() + number, 1);
     let credential = Credential {
         id,

@@ -6,6 +6,8 @@ use banksman_core::{Tier, Timestamp};
 use tokio::task::JoinSet;
 
 use super::{File, id, number, opening, proposed, proposed_with};
+use crate::sqlite::recover::take_over;
+use crate::sqlite::redo::Missing;
 use crate::sqlite::writer::Writer;
 use crate::sqlite::{Readers, SqliteStore, configure};
 use crate::{Commit, CommitError, Committed, Conflict, EventQuery, PendingLimits, Store};
@@ -96,7 +98,8 @@ fn on_a_full_disk(file: &File) -> SqliteStore {
     connection.pragma_update(None, "synchronous", "FULL").unwrap();
     connection.query_row(&format!("PRAGMA max_page_count = {pages}"), [], |_| Ok(())).unwrap();
     let readers = Arc::new(Readers::of(&file.path()));
-    let writer = Writer::start(connection, &file.path(), Box::new(Timestamp::default)).unwrap();
+    let redo = take_over(&connection, &file.path(), Missing::Make).unwrap();
+    let writer = Writer::start(connection, &file.path(), Box::new(Timestamp::default), redo).unwrap();
     SqliteStore { writer, readers }
 }
 
@@ -143,9 +146,10 @@ async fn a_file_that_has_become_read_only_stores_nothing_says_so_and_can_be_look
     drop(store);
     let connection = file.connect();
     configure(&connection).unwrap();
+    let redo = take_over(&connection, &file.path(), Missing::Make).unwrap();
     connection.pragma_update(None, "query_only", true).unwrap();
     let readers = Arc::new(Readers::of(&file.path()));
-    let writer = Writer::start(connection, &file.path(), Box::new(Timestamp::default)).unwrap();
+    let writer = Writer::start(connection, &file.path(), Box::new(Timestamp::default), redo).unwrap();
     let store = SqliteStore { writer, readers };
     store.ready().await.unwrap();
     for _ in 0..2 {

@@ -148,7 +148,7 @@ async fn acknowledged_means_on_the_disk() {
     store.commit(opening(proposed(1, banksman_core::Tier::Approve))).await.unwrap();
     // What a machine that lost its power right now would find: the files, copied as they are.
     let after = File::new();
-    for suffix in ["", "-wal"] {
+    for suffix in ["", "-wal", "-redo"] {
         let name = |file: &File| format!("{}{suffix}", file.path().display());
         std::fs::copy(name(&file), name(&after)).unwrap();
     }

@@ -1,0 +1,252 @@
+//! Groups of commits, each durable and in order, in as few transactions of SQLite as possible.
+//!
+//! A transaction of SQLite writes every page that it changed, and what a group of commits changes is on the same few dozen
+//! pages as what the next one does. So a transaction stays open for many groups. Each is made durable by a record in the
+//! redo log ([`super::redo`]); SQLite commits when somebody wants to read, when there is nothing else to do, or after a
+//! while.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::apply::{ApplyError, Totals, apply};
+use super::leaves::Leaves;
+use super::pen::Pen;
+use super::recover::{new_lap, note, unreadable, write_again};
+use super::redo::{Missing, Redo};
+use super::schema;
+use super::turnstile::Turnstile;
+use super::writer::{Answer, failed};
+use crate::encode::EncodedCommit;
+use crate::{CommitError, Committed, StoreError};
+
+/// How long what is durable may stay unseen by those who do not ask for it: other processes that read the file.
+const UNSEEN: Duration = Duration::from_millis(60);
+
+/// The same where committing is a nuisance.
+const UNSEEN_AT_MOST: Duration = Duration::from_millis(200);
+
+/// With nothing to do for so long, SQLite may as well commit.
+const IDLE: Duration = Duration::from_millis(3);
+
+pub(super) struct Transactions<'c> {
+    pen: Pen<'c>,
+    pub(super) totals: Totals,
+    path: PathBuf,
+    turnstile: Turnstile,
+    /// Without one, SQLite commits every group.
+    redo: Option<Redo>,
+    /// The one of a server that has ended, and whose last words are part of the open transaction.
+    orphan: Option<Redo>,
+    /// Since when a transaction is open.
+    open_since: Option<Instant>,
+    /// Whether the redo log has records that SQLite has not committed.
+    ahead: bool,
+    /// Whether SQLite could not commit them when it should have. Until it has, nothing is taken on.
+    stuck: bool,
+}
+
+impl<'c> Transactions<'c> {
+    pub(super) fn new(pen: Pen<'c>, totals: Totals, path: &Path, redo: Option<Redo>) -> Self {
+        Self {
+            pen,
+            totals,
+            path: path.to_owned(),
+            turnstile: Turnstile::of(path),
+            redo,
+            orphan: None,
+            open_since: None,
+            ahead: false,
+            stuck: false,
+        }
+    }
+
+    /// Commits a group, all of it or nothing.
+    pub(super) fn commit<'g>(
+        &mut self,
+        group: impl Iterator<Item = &'g EncodedCommit> + Clone,
+        leaves: &Leaves,
+    ) -> Result<Vec<Answer>, StoreError> {
+        self.totals.checkpoint();
+        self.try_commit(group, leaves).inspect_err(|_| self.undo())
+    }
+
+    fn try_commit<'g>(
+        &mut self,
+        group: impl Iterator<Item = &'g EncodedCommit> + Clone,
+        leaves: &Leaves,
+    ) -> Result<Vec<Answer>, StoreError> {
+        self.begin()?;
+        let before = self.totals.last_seq;
+        self.pen.record.clear();
+        let mut outcomes = Vec::new();
+        let mut plain = true;
+        for commit in group.clone() {
+            plain &= commit.is_plain();
+            if commit.is_empty() {
+                // The one write that dirties a page without changing it: a row that stays the same is not written.
+                let touched =
+                    self.pen.connection.pragma_update(None, "user_version", schema::MIGRATIONS.len());
+                touched.map_err(failed)?;
+            }
+            match apply(&mut self.pen, &mut self.totals, commit) {
+                Ok(()) => outcomes.push(Ok(())),
+                Err(ApplyError::Conflict(conflict)) => outcomes.push(Err(CommitError::Conflict(conflict))),
+                Err(ApplyError::Sqlite(error)) => return Err(failed(error)),
+            }
+        }
+        let record = &mut self.pen.record;
+        match &mut self.redo {
+            Some(redo) if plain && !self.stuck && record.fits() => {
+                if !record.is_empty() {
+                    redo.append(record).map_err(unreadable)?;
+                    self.ahead = true;
+                }
+            }
+            Some(_) | None => self.conclude(Pace::Durable)?,
+        }
+        let happened = group.zip(&outcomes).filter(|(_, outcome)| outcome.is_ok());
+        leaves.keep(before, happened.flat_map(|(commit, _)| commit.events.iter().map(|row| row.leaf)));
+        let committed = Committed { last_seq: self.totals.last_seq };
+        Ok(outcomes.into_iter().map(|outcome| outcome.map(|()| committed)).collect())
+    }
+
+    /// Lets everyone see what is durable.
+    pub(super) fn publish(&mut self) -> Result<(), StoreError> {
+        if self.open_since.is_none() && !self.ahead {
+            return Ok(());
+        }
+        let full = self.redo.as_ref().is_none_or(Redo::is_full);
+        let published =
+            self.begin().and_then(|()| self.conclude(if full { Pace::Durable } else { Pace::Lazy }));
+        if let Err(error) = &published {
+            tracing::error!(%error, "what is durable cannot be brought into the database; nothing is taken on until it can");
+            self.totals.checkpoint();
+            self.undo();
+            self.stuck = true;
+        }
+        published
+    }
+
+    /// Whether something is durable that not everyone can see.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.ahead
+    }
+
+    /// Whether no transaction is open.
+    pub(super) fn is_closed(&self) -> bool {
+        self.open_since.is_none()
+    }
+
+    pub(super) fn connection(&self) -> &'c rusqlite::Connection {
+        self.pen.connection
+    }
+
+    /// How long to wait for more before publishing; for ever, if there is nothing to publish.
+    pub(super) fn patience(&self) -> Option<Duration> {
+        self.open_since.map(|_| IDLE)
+    }
+
+    /// Whether it is time to publish.
+    pub(super) fn is_due(&self) -> bool {
+        self.open_since.is_some_and(|since| since.elapsed() >= UNSEEN)
+            || self.redo.as_ref().is_some_and(Redo::is_full)
+    }
+
+    /// Whether publishing can wait no longer.
+    pub(super) fn is_overdue(&self) -> bool {
+        self.open_since.is_some_and(|since| since.elapsed() >= UNSEEN_AT_MOST)
+            || self.redo.as_ref().is_none_or(Redo::is_full)
+    }
+
+    /// Begins a transaction, unless one is open, with everything in it that is durable.
+    fn begin(&mut self) -> Result<(), StoreError> {
+        if self.open_since.is_some() {
+            return Ok(());
+        }
+        if self.redo.is_none() {
+            self.turnstile.enter();
+        }
+        self.pen.begin.execute([]).map_err(failed)?;
+        self.open_since = Some(Instant::now());
+        match &self.redo {
+            Some(redo) if self.ahead => drop(write_again(&mut self.pen, redo)?),
+            Some(_) => {}
+            None => self.adopt()?,
+        }
+        self.totals.refresh(&mut self.pen).map_err(failed)
+    }
+
+    /// Brings in what a server has left behind that had the redo log when this was opened, and has ended since.
+    fn adopt(&mut self) -> Result<(), StoreError> {
+        self.orphan = Redo::take(&self.path, Missing::Leave).map_err(unreadable)?;
+        if let Some(orphan) = &self.orphan
+            && write_again(&mut self.pen, orphan)?
+        {
+            note(self.pen.connection, new_lap()?, 0)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the transaction.
+    fn conclude(&mut self, pace: Pace) -> Result<(), StoreError> {
+        let mut next = None;
+        if let Some(redo) = self.redo.as_ref().filter(|redo| redo.number() > 0) {
+            // What is on the disk with SQLite need not be in the redo log.
+            let (lap, applied) = match pace {
+                Pace::Durable => (*next.insert(new_lap()?), 0),
+                Pace::Lazy => (redo.lap(), redo.number()),
+            };
+            note(self.pen.connection, lap, applied)?;
+        }
+        match pace {
+            Pace::Durable => self.pen.commit.execute([]),
+            Pace::Lazy => banksman_wal::lazily(|| self.pen.commit.execute([])),
+        }
+        .map_err(failed)?;
+        if let (Some(redo), Some(lap)) = (&mut self.redo, next) {
+            redo.begin_lap(lap);
+        }
+        self.open_since = None;
+        self.ahead = false;
+        self.stuck = false;
+        self.orphan = None;
+        match &self.redo {
+            Some(_) => self.turnstile.give_way(),
+            None => self.turnstile.leave(),
+        }
+        Ok(())
+    }
+
+    /// Takes back what was not made durable.
+    fn undo(&mut self) {
+        // Before SQLite's lock: see `redo.rs`.
+        self.orphan = None;
+        // After some errors SQLite has rolled back by itself; then this one fails and that is fine.
+        let _ = self.pen.connection.prepare_cached("ROLLBACK").and_then(|mut rollback| rollback.execute([]));
+        self.open_since = None;
+        self.totals.restore();
+        if self.redo.is_none() {
+            self.turnstile.leave();
+        }
+    }
+
+    /// Leaves everything in the database.
+    pub(super) fn finish(mut self) {
+        if self.publish().is_ok()
+            && self.begin().and_then(|()| self.conclude(Pace::Durable)).is_ok()
+            && let Some(redo) = &mut self.redo
+        {
+            // What is left there is not read again anyway.
+            let _ = redo.empty();
+        }
+    }
+}
+
+/// Whether a commit of SQLite waits for the disk.
+#[derive(Debug, Clone, Copy)]
+enum Pace {
+    /// It does.
+    Durable,
+    /// The redo log has everything.
+    Lazy,
+}
