@@ -1,4 +1,4 @@
-//! New ids: the time from the clock, the rest from the machine's entropy.
+//! New ids: the time from the clock, to the microsecond, the rest from the machine's entropy.
 
 use std::cell::RefCell;
 
@@ -6,7 +6,7 @@ use banksman_core::Timestamp;
 
 use crate::EngineError;
 
-/// How many random bits an id has, in bytes.
+/// How many bits an id has besides its millisecond, in bytes.
 const RANDOM: usize = 10;
 
 thread_local! {
@@ -15,7 +15,11 @@ thread_local! {
     static AHEAD: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// 80 random bits for an id made at `now`, ready for `from_parts`.
+/// How many of them are random; those before say how late in its millisecond an id was made. Two proposals of one client
+/// are often made in one, and lists that are in the order of ids are to be in theirs.
+const RANDOM_BITS: u32 = 70;
+
+/// 80 bits for an id made at `now`, ready for `from_parts`.
 pub(crate) fn fresh(now: Timestamp) -> Result<(u64, u128), EngineError> {
     AHEAD.with_borrow_mut(|ahead| {
         if ahead.len() < RANDOM {
@@ -26,7 +30,8 @@ pub(crate) fn fresh(now: Timestamp) -> Result<(u64, u128), EngineError> {
         // Taken out, so that no two ids ever share them.
         let taken = ahead.drain(ahead.len() - RANDOM..);
         let random = taken.fold(0, |bits: u128, byte| bits << 8 | u128::from(byte));
-        Ok((now.as_millis(), random))
+        let late = u128::from(now.as_micros().rem_euclid(1000).unsigned_abs());
+        Ok((now.as_millis(), late << RANDOM_BITS | random & ((1 << RANDOM_BITS) - 1)))
     })
 }
 
@@ -45,8 +50,16 @@ mod tests {
     fn no_two_ids_share_their_random_bits_and_all_of_them_are_used() {
         let at = Timestamp::from_micros(5_000);
         let ids: Vec<(u64, u128)> = (0..1000).map(|_| fresh(at).unwrap()).collect();
-        assert!(ids.iter().all(|(millis, random)| *millis == 5 && random >> 80 == 0));
+        assert!(ids.iter().all(|(millis, random)| *millis == 5 && random >> RANDOM_BITS == 0));
         assert_eq!(ids.iter().collect::<HashSet<_>>().len(), 1000);
-        assert_eq!(ids.iter().fold(0, |seen, (_, random)| seen | random), (1 << 80) - 1);
+        assert_eq!(ids.iter().fold(0, |seen, (_, random)| seen | random), (1 << RANDOM_BITS) - 1);
+    }
+
+    #[test]
+    fn ids_are_in_the_order_of_their_microseconds() {
+        let ids: Vec<(u64, u128)> =
+            (4_990..7_010).map(|micros| fresh(Timestamp::from_micros(micros)).unwrap()).collect();
+        assert!(ids.is_sorted());
+        assert!(ids.iter().all(|(_, bits)| bits >> 80 == 0));
     }
 }

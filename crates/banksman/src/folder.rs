@@ -69,6 +69,10 @@ impl Folder {
 
     /// Puts the database away, so that no server works on the old copy of what others work on now.
     pub(crate) fn retire_database(&self) -> anyhow::Result<()> {
+        for beside in banksman_store::sqlite::beside(&self.database()) {
+            // What is in there is in the database too, and not read again.
+            let _ = fs::remove_file(beside);
+        }
         fs::rename(self.database(), self.retired_database())
             .and_then(|()| File::open(&self.path)?.sync_all())
             .with_context(|| {

@@ -1,4 +1,5 @@
-//! SQLite, for one machine: WAL, `synchronous=FULL`, one writer thread that groups commits, readers beside it.
+//! SQLite, for one machine: WAL, `synchronous=FULL`, one writer thread that groups commits, a redo log before it that makes
+//! them durable, readers beside it.
 
 mod apply;
 mod checkpoint;
@@ -116,6 +117,12 @@ impl SqliteStore {
         };
         tokio::task::spawn_blocking(read).await.map_err(|_| StoreError::Closed)?
     }
+}
+
+/// The files of ours beside a database; SQLite clears its own away.
+#[must_use]
+pub fn beside(database: &Path) -> [PathBuf; 2] {
+    [redo::path_of(database), turnstile::path_of(database)]
 }
 
 /// A file to read from while nobody can write to it, with its schema up to date.

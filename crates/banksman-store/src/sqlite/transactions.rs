@@ -25,6 +25,10 @@ const UNSEEN: Duration = Duration::from_millis(60);
 /// The same where committing is a nuisance.
 const UNSEEN_AT_MOST: Duration = Duration::from_millis(200);
 
+/// How many bytes must be free on the disk for something to be taken on that SQLite has not written yet: more than it could
+/// come to. None in tests, which see what happens if that is wrong.
+const ROOM: u64 = if cfg!(test) { 0 } else { 64 << 20 };
+
 /// With nothing to do for so long, SQLite may as well commit.
 const IDLE: Duration = Duration::from_millis(3);
 
@@ -37,6 +41,8 @@ pub(super) struct Transactions<'c> {
     redo: Option<Redo>,
     /// The one of a server that has ended, and whose last words are part of the open transaction.
     orphan: Option<Redo>,
+    /// Whether there was room on the disk when the transaction began.
+    room: bool,
     /// Since when a transaction is open.
     open_since: Option<Instant>,
     /// Whether the redo log has records that SQLite has not committed.
@@ -54,6 +60,7 @@ impl<'c> Transactions<'c> {
             turnstile: Turnstile::of(path),
             redo,
             orphan: None,
+            room: false,
             open_since: None,
             ahead: false,
             stuck: false,
@@ -96,7 +103,7 @@ impl<'c> Transactions<'c> {
         }
         let record = &mut self.pen.record;
         match &mut self.redo {
-            Some(redo) if plain && !self.stuck && record.fits() => {
+            Some(redo) if plain && self.room && !self.stuck && record.fits() => {
                 if !record.is_empty() {
                     redo.append(record).map_err(unreadable)?;
                     self.ahead = true;
@@ -168,6 +175,7 @@ impl<'c> Transactions<'c> {
         }
         self.pen.begin.execute([]).map_err(failed)?;
         self.open_since = Some(Instant::now());
+        self.room = has_room(&self.path);
         match &self.redo {
             Some(redo) if self.ahead => drop(write_again(&mut self.pen, redo)?),
             Some(_) => {}
@@ -240,6 +248,12 @@ impl<'c> Transactions<'c> {
             let _ = redo.empty();
         }
     }
+}
+
+/// Whether SQLite will be able to write what it is to commit later.
+fn has_room(database: &Path) -> bool {
+    // Where nobody can say, SQLite writes at once.
+    rustix::fs::statvfs(database).is_ok_and(|disk| disk.f_bavail.saturating_mul(disk.f_frsize) >= ROOM)
 }
 
 /// Whether a commit of SQLite waits for the disk.

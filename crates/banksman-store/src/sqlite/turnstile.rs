@@ -6,7 +6,7 @@
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 /// How long the server gives way at the most. Whoever takes longer has to be lucky.
@@ -17,11 +17,17 @@ pub(super) struct Turnstile {
     file: Option<File>,
 }
 
+/// The file that belongs to a database.
+pub(super) fn path_of(database: &Path) -> PathBuf {
+    let mut name = database.as_os_str().to_owned();
+    name.push("-turn");
+    name.into()
+}
+
 impl Turnstile {
     pub(super) fn of(database: &Path) -> Self {
-        let mut path = database.as_os_str().to_owned();
-        path.push("-turn");
-        let file = OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+        let file =
+            OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path_of(database));
         Self { file: file.ok() }
     }
 
