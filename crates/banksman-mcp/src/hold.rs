@@ -4,6 +4,7 @@
 //! store knows which actions need one. That two keepers run the same thing cannot be: the claim is taken once.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -99,6 +100,8 @@ pub(crate) fn ending_of(case: &Case) -> Option<Ending> {
 /// One held call.
 pub(crate) struct Hold {
     ended: watch::Sender<Option<Ending>>,
+    /// Whether somebody has the result, perhaps before its keeper had it.
+    fetched: AtomicBool,
     attached: Mutex<Option<Attached>>,
 }
 
@@ -170,6 +173,10 @@ impl Holds {
 
     /// Somebody has the result now: the same call, sent again, is another call.
     pub(crate) fn fetched(&self, id: ActionId) {
+        // First: a keeper who has offered it looks here afterwards.
+        if let Some(hold) = self.kept().get(&id) {
+            hold.fetched.store(true, Ordering::SeqCst);
+        }
         self.offered().retain(|_, (offered, _)| *offered != id);
     }
 }
@@ -182,7 +189,11 @@ impl Gateway {
             return Arc::clone(hold);
         }
         let same = (case.agent.clone(), asked);
-        let hold = Arc::new(Hold { ended: watch::Sender::new(None), attached: Mutex::default() });
+        let hold = Arc::new(Hold {
+            ended: watch::Sender::new(None),
+            fetched: AtomicBool::new(false),
+            attached: Mutex::default(),
+        });
         kept.insert(case.id, Arc::clone(&hold));
         drop(kept);
         self.holds.under_way().insert(same.clone(), case.id);
@@ -247,7 +258,7 @@ impl Gateway {
                 | Status::Unknown
                 | Status::Lapsed
                 | Status::Revoked => {
-                    self.offer(&case, asked);
+                    self.offer(hold, &case, asked);
                     return ending_of(&case);
                 }
             }
@@ -284,7 +295,7 @@ impl Gateway {
     }
 
     /// The same call, sent again, gets this result. An edited action is found by what was asked for, not by what ran.
-    fn offer(&self, case: &Case, asked: Digest) {
+    fn offer(&self, hold: &Hold, case: &Case, asked: Digest) {
         let mut offered = case.clone();
         if offered.submission.digest != asked {
             let mut submission = (*offered.submission).clone();
@@ -292,6 +303,9 @@ impl Gateway {
             offered.submission = Arc::new(submission);
         }
         self.holds.offer(&offered);
+        if hold.fetched.load(Ordering::SeqCst) {
+            self.holds.fetched(case.id);
+        }
     }
 
     /// Runs what was approved and claimed, in the place of whoever waits for it.
@@ -299,14 +313,14 @@ impl Gateway {
         let Some(upstream) = self.upstream_of(&case) else {
             let error = Some("not executed: its server is no longer configured".to_owned());
             self.record(&case, banksman_core::Outcome::Failed { error, result: None }).await;
-            self.offer(&case, asked);
+            self.offer(hold, &case, asked);
             return Ending::words(&case);
         };
         let attached = hold.take_attached();
         let (errand, out) = errand_for(upstream, &case, asked, attached);
         let errand_id = errand.id.clone();
         let ended = errand.run(Arc::clone(self), out).await;
-        self.offer(&case, asked);
+        self.offer(hold, &case, asked);
         match ended.shared(&errand_id) {
             Some((member, text)) => Ending { member, text: text.into() },
             None => {
