@@ -1,11 +1,13 @@
 //! Writing again what was durable and not yet in the database.
 
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, params};
 
+use super::BUSY_TIMEOUT;
 use super::pen::Pen;
-use super::redo::{Missing, Redo, records};
+use super::redo::{Missing, Redo, peek, records};
 use super::stroke::Strokes;
 use super::writer::failed;
 use crate::StoreError;
@@ -13,11 +15,7 @@ use crate::StoreError;
 /// Writes into the running transaction what the file holds of the lap that the database knows, and the database does not.
 /// Says whether there was anything.
 pub(super) fn write_again(pen: &mut Pen<'_>, redo: &Redo) -> Result<bool, StoreError> {
-    let (lap, applied): (i64, u64) = pen
-        .connection
-        .prepare_cached("SELECT lap, applied FROM redo")
-        .and_then(|mut known| known.query_row([], |row| Ok((row.get(0)?, row.get(1)?))))
-        .map_err(failed)?;
+    let (lap, applied) = known(pen.connection)?;
     let bytes = redo.read().map_err(unreadable)?;
     let mut any = false;
     for (_, strokes) in records(&bytes, lap).skip_while(|(number, _)| *number <= applied) {
@@ -35,6 +33,14 @@ pub(super) fn write_again(pen: &mut Pen<'_>, redo: &Redo) -> Result<bool, StoreE
     Ok(any)
 }
 
+/// The lap that the database knows, and how many of its records it has.
+fn known(connection: &Connection) -> Result<(i64, u64), StoreError> {
+    connection
+        .prepare_cached("SELECT lap, applied FROM redo")
+        .and_then(|mut known| known.query_row([], |row| Ok((row.get(0)?, row.get(1)?))))
+        .map_err(failed)
+}
+
 /// Notes in the running transaction which lap is written, and how much of it is in the database.
 pub(super) fn note(connection: &Connection, lap: i64, applied: u64) -> Result<(), StoreError> {
     let noted = connection
@@ -50,6 +56,41 @@ pub(super) fn new_lap() -> Result<i64, StoreError> {
     Ok((drawn >> 1).cast_signed().max(1))
 }
 
+/// Begins a transaction that has in it all that was durable before. The redo log, if nobody else has it, is the caller's
+/// until the transaction has ended.
+///
+/// A server that lives may be ahead of SQLite without having its lock, for a moment after a transaction of its own failed.
+/// Whoever wrote then would take the places of events that were answered; so this waits for the server.
+pub(super) fn begin_with_all(
+    pen: &mut Pen<'_>,
+    path: &Path,
+    missing: Missing,
+) -> Result<Option<Redo>, StoreError> {
+    let until = Instant::now() + BUSY_TIMEOUT;
+    loop {
+        pen.begin.execute([]).map_err(failed)?;
+        if let Some(redo) = Redo::take(path, missing).map_err(unreadable)? {
+            if write_again(pen, &redo)? {
+                tracing::info!(
+                    "wrote again what was durable when a server ended, and not yet in the database"
+                );
+            }
+            return Ok(Some(redo));
+        }
+        let (lap, applied) = known(pen.connection)?;
+        if records(&peek(path).map_err(unreadable)?, lap).all(|(number, _)| number <= applied) {
+            return Ok(None);
+        }
+        pen.connection.execute_batch("ROLLBACK").map_err(failed)?;
+        if Instant::now() > until {
+            return Err(StoreError::Failed(
+                "the server cannot bring what is durable into its database; see its log".into(),
+            ));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
 /// Takes the file beside a database, if nobody else has it, and brings the database up to date with it.
 pub(super) fn take_over(
     connection: &Connection,
@@ -57,7 +98,6 @@ pub(super) fn take_over(
     missing: Missing,
 ) -> Result<Option<Redo>, StoreError> {
     let mut pen = Pen::prepare(connection).map_err(failed)?;
-    pen.begin.execute([]).map_err(failed)?;
     let taken = bring_up_to_date(&mut pen, path, missing);
     // The file is free again by now if this failed, and only then is SQLite's lock: see `redo.rs`.
     if taken.is_err() {
@@ -67,19 +107,14 @@ pub(super) fn take_over(
 }
 
 fn bring_up_to_date(pen: &mut Pen<'_>, path: &Path, missing: Missing) -> Result<Option<Redo>, StoreError> {
-    let mut redo = Redo::take(path, missing).map_err(unreadable)?;
-    if let Some(redo) = &mut redo {
-        if write_again(pen, redo)? {
-            tracing::info!(
-                "wrote again what was durable when the last server ended, and not yet in the database"
-            );
-        }
-        let lap = new_lap()?;
+    let mut redo = begin_with_all(pen, path, missing)?;
+    let lap = new_lap()?;
+    if redo.is_some() {
         note(pen.connection, lap, 0)?;
-        pen.commit.execute([]).map_err(failed)?;
+    }
+    pen.commit.execute([]).map_err(failed)?;
+    if let Some(redo) = &mut redo {
         redo.begin_lap(lap);
-    } else {
-        pen.commit.execute([]).map_err(failed)?;
     }
     Ok(redo)
 }

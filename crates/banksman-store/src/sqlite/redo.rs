@@ -4,9 +4,10 @@
 //! knows by a number that was drawn for it, and how many of them it has committed. What it has not is written again by
 //! whoever opens it next. A new lap begins at the start of the file, over what the lap before left there.
 //!
-//! Whoever writes to it has locked it, for as long as they live. They took the lock while they had SQLite's own, and
-//! have that whenever there is a record which SQLite has not committed. So whoever has SQLite's lock and finds this one
-//! free knows that nobody else will write again what is in the file; and if it is taken, that nothing has to be.
+//! Whoever writes to it has locked it, for as long as they live, and took that lock and writes records only while they have
+//! SQLite's own. So whoever has SQLite's lock and finds this one free knows that nobody else will write again what is in
+//! the file; and if it is taken, that nothing is added to it now, and that what is missing in the database will be written
+//! by the other: that has to be waited for.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io;
@@ -96,6 +97,14 @@ pub(super) fn path_of(database: &Path) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push("-redo");
     name.into()
+}
+
+/// What the file holds, whoever has it.
+pub(super) fn peek(database: &Path) -> io::Result<Vec<u8>> {
+    match std::fs::read(path_of(database)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
 }
 
 /// Whether to make the file if there is none.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use super::apply::{ApplyError, Totals, apply};
 use super::leaves::Leaves;
 use super::pen::Pen;
-use super::recover::{new_lap, note, unreadable, write_again};
+use super::recover::{begin_with_all, new_lap, note, unreadable, write_again};
 use super::redo::{Missing, Redo};
 use super::schema;
 use super::turnstile::Turnstile;
@@ -28,6 +28,9 @@ const UNSEEN_AT_MOST: Duration = Duration::from_millis(200);
 /// How many bytes must be free on the disk for something to be taken on that SQLite has not written yet: more than it could
 /// come to. Not looked at in tests, which see what happens if that is wrong.
 const ROOM: Option<u64> = if cfg!(test) { None } else { Some(64 << 20) };
+
+/// After a failure, how long until SQLite is asked again to commit what is durable.
+const AFTER_FAILURE: Duration = Duration::from_millis(250);
 
 /// With nothing to do for so long, SQLite may as well commit.
 const IDLE: Duration = Duration::from_millis(3);
@@ -47,7 +50,8 @@ pub(super) struct Transactions<'c> {
     open_since: Option<Instant>,
     /// Whether the redo log has records that SQLite has not committed.
     ahead: bool,
-    /// Whether SQLite could not commit them when it should have. Until it has, nothing is taken on.
+    /// Whether a commit of SQLite or a record failed. Either may be on the disk all the same, and must not be built on: until
+    /// SQLite has committed, durably and with a new lap, nothing is taken on.
     stuck: bool,
 }
 
@@ -105,7 +109,9 @@ impl<'c> Transactions<'c> {
         match &mut self.redo {
             Some(redo) if plain && self.room && !self.stuck && record.fits() => {
                 if !record.is_empty() {
+                    self.stuck = true;
                     redo.append(record).map_err(unreadable)?;
+                    self.stuck = false;
                     self.ahead = true;
                 }
             }
@@ -119,17 +125,16 @@ impl<'c> Transactions<'c> {
 
     /// Lets everyone see what is durable.
     pub(super) fn publish(&mut self) -> Result<(), StoreError> {
-        if self.open_since.is_none() && !self.ahead {
+        if self.open_since.is_none() && !self.is_behind_itself() {
             return Ok(());
         }
-        let full = self.redo.as_ref().is_none_or(Redo::is_full);
+        let durable = self.stuck || self.redo.as_ref().is_none_or(Redo::is_full);
         let published =
-            self.begin().and_then(|()| self.conclude(if full { Pace::Durable } else { Pace::Lazy }));
+            self.begin().and_then(|()| self.conclude(if durable { Pace::Durable } else { Pace::Lazy }));
         if let Err(error) = &published {
             tracing::error!(%error, "what is durable cannot be brought into the database; nothing is taken on until it can");
             self.totals.checkpoint();
             self.undo();
-            self.stuck = true;
         }
         published
     }
@@ -148,9 +153,24 @@ impl<'c> Transactions<'c> {
         self.pen.connection
     }
 
+    /// Whether SQLite has something to catch up with after a failure.
+    fn is_behind_itself(&self) -> bool {
+        self.ahead || self.stuck && self.redo.is_some()
+    }
+
     /// How long to wait for more before publishing; for ever, if there is nothing to publish.
     pub(super) fn patience(&self) -> Option<Duration> {
-        self.open_since.map(|_| IDLE)
+        match self.open_since {
+            Some(_) => Some(IDLE),
+            None => self.is_behind_itself().then_some(AFTER_FAILURE),
+        }
+    }
+
+    /// Lets others write, if any wait for it.
+    pub(super) fn give_way(&self) {
+        if self.redo.is_some() && self.is_closed() {
+            self.turnstile.give_way();
+        }
     }
 
     /// Whether it is time to publish.
@@ -170,35 +190,31 @@ impl<'c> Transactions<'c> {
         if self.open_since.is_some() {
             return Ok(());
         }
-        if self.redo.is_none() {
-            self.turnstile.enter();
+        match &self.redo {
+            Some(redo) => {
+                self.pen.begin.execute([]).map_err(failed)?;
+                if self.ahead {
+                    write_again(&mut self.pen, redo)?;
+                }
+            }
+            None => {
+                self.turnstile.enter();
+                // A server that had the redo log when this was opened may have ended since.
+                self.orphan = begin_with_all(&mut self.pen, &self.path, Missing::Leave)?;
+                if self.orphan.is_some() {
+                    note(self.pen.connection, new_lap()?, 0)?;
+                }
+            }
         }
-        self.pen.begin.execute([]).map_err(failed)?;
         self.open_since = Some(Instant::now());
         self.room = has_room(&self.path);
-        match &self.redo {
-            Some(redo) if self.ahead => drop(write_again(&mut self.pen, redo)?),
-            Some(_) => {}
-            None => self.adopt()?,
-        }
         self.totals.refresh(&mut self.pen).map_err(failed)
-    }
-
-    /// Brings in what a server has left behind that had the redo log when this was opened, and has ended since.
-    fn adopt(&mut self) -> Result<(), StoreError> {
-        self.orphan = Redo::take(&self.path, Missing::Leave).map_err(unreadable)?;
-        if let Some(orphan) = &self.orphan
-            && write_again(&mut self.pen, orphan)?
-        {
-            note(self.pen.connection, new_lap()?, 0)?;
-        }
-        Ok(())
     }
 
     /// Ends the transaction.
     fn conclude(&mut self, pace: Pace) -> Result<(), StoreError> {
         let mut next = None;
-        if let Some(redo) = self.redo.as_ref().filter(|redo| redo.number() > 0) {
+        if let Some(redo) = self.redo.as_ref().filter(|redo| redo.number() > 0 || self.stuck) {
             // What is on the disk with SQLite need not be in the redo log.
             let (lap, applied) = match pace {
                 Pace::Durable => (*next.insert(new_lap()?), 0),
@@ -206,6 +222,7 @@ impl<'c> Transactions<'c> {
             };
             note(self.pen.connection, lap, applied)?;
         }
+        self.stuck = true;
         match pace {
             Pace::Durable => self.pen.commit.execute([]),
             Pace::Lazy => banksman_wal::lazily(|| self.pen.commit.execute([])),
@@ -218,9 +235,8 @@ impl<'c> Transactions<'c> {
         self.ahead = false;
         self.stuck = false;
         self.orphan = None;
-        match &self.redo {
-            Some(_) => self.turnstile.give_way(),
-            None => self.turnstile.leave(),
+        if self.redo.is_none() {
+            self.turnstile.leave();
         }
         Ok(())
     }

@@ -171,6 +171,7 @@ fn run(
         }
         if transactions.is_closed() {
             checkpoints.turn(transactions.connection());
+            transactions.give_way();
         }
     }
     drop(checkpoints);

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -228,10 +229,13 @@ async fn a_neighbour_goes_on_from_what_a_server_left_that_was_killed_meanwhile()
     let (file, store) = with_unpublished(3).await;
     let after = left_behind(&file, None);
     drop(store);
-    // A server lives, and has the redo log.
-    let server = fs::File::open(path_of(&after.path())).unwrap();
+    // A server lives, has the redo log, and nothing in it that SQLite has not.
+    let records = fs::read(path_of(&after.path())).unwrap();
+    let server = fs::File::create(path_of(&after.path())).unwrap();
     server.lock().unwrap();
     let neighbour = after.store();
+    // It answers, and is killed before SQLite has committed.
+    server.write_all_at(&records, 0).unwrap();
     drop(server);
     assert_eq!(neighbour.commit(token(1)).await.unwrap().last_seq, 4);
     assert_eq!(neighbour.commit(token(2)).await.unwrap().last_seq, 5);
@@ -239,6 +243,38 @@ async fn a_neighbour_goes_on_from_what_a_server_left_that_was_killed_meanwhile()
     let store = after.store();
     assert_eq!(store.last_seq().await.unwrap(), 5);
     assert_eq!(store.pending_count().await.unwrap(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_neighbour_does_not_take_the_places_of_what_a_server_has_yet_to_bring_in() {
+    let (file, store) = with_unpublished(3).await;
+    let after = left_behind(&file, None);
+    drop(store);
+    assert_eq!(number(&after.connect(), "SELECT applied FROM redo"), 0, "SQLite was faster than this test");
+    // A server lives and has the redo log, but, after a failure of its own, not SQLite's lock.
+    let server = fs::File::open(path_of(&after.path())).unwrap();
+    server.lock().unwrap();
+    let path = after.path();
+    let neighbour = tokio::task::spawn_blocking(move || SqliteStore::open(&path).unwrap());
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert!(!neighbour.is_finished(), "it goes on without what was answered");
+    // The server ends; whoever waits brings it in.
+    drop(server);
+    let neighbour = neighbour.await.unwrap();
+    assert_eq!(neighbour.commit(token(1)).await.unwrap().last_seq, 4);
+}
+
+#[tokio::test]
+async fn after_a_group_that_failed_what_came_before_it_is_brought_in_unasked() {
+    let (file, store) = with_unpublished(3).await;
+    let broken = store.commit(opening(proposed_with(1, Tier::Approve, r#"{"impostor":1}"#))).await;
+    assert!(broken.is_err(), "{broken:?}");
+    let begin = Instant::now();
+    while number(&file.connect(), "SELECT count(*) FROM actions") < 3 {
+        assert!(begin.elapsed() < Duration::from_secs(5), "nobody asks, and nothing happens");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(store.commit(opening(proposed(9, Tier::Approve))).await.unwrap().last_seq, 4);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
