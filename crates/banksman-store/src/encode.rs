@@ -80,11 +80,6 @@ impl EncodedCommit {
         self.batch.is_none() && self.control.is_empty() && self.post.is_none() && !self.is_empty()
     }
 
-    /// Whether it changes where actions stand, or what else no place in the log is needed for.
-    pub(crate) fn has_standings(&self) -> bool {
-        !self.opened.is_empty() || !self.advanced.is_empty() || self.idempotency.is_some()
-    }
-
     /// Whether it changes what others go by, and whether it changes someone.
     pub(crate) fn raises(&self) -> Raises {
         Raises {

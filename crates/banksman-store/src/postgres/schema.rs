@@ -15,6 +15,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0006_people_epoch.sql"),
     include_str!("migrations/0007_ledger.sql"),
     include_str!("migrations/0008_rows_at_once.sql"),
+    include_str!("migrations/0009_turns.sql"),
 ];
 
 /// Nodes that start together migrate one after the other. The number is any that no one else on the server uses.

@@ -77,7 +77,7 @@ pub(super) struct Looks {
     /// Waits for whoever moves these actions, in the order that everyone moves them in.
     actions: Statement,
     /// Waits for the lock, within a transaction.
-    pub(super) lock: Statement,
+    lock: Statement,
     rows: Statement,
     meters: Statement,
     post: Statement,

@@ -232,8 +232,7 @@ impl Desk {
             return Err(GroupError::Lost(StoreError::Closed));
         };
         let work = async {
-            let done =
-                transact(&session, &looks, &pens, &self.own, commits, &self.clock, self.others_write).await;
+            let done = transact(&session, &looks, &pens, &self.own, commits, &self.clock).await;
             Ok(done.map(|done| {
                 self.others_write = done.before != self.last_seq;
                 self.last_seq = done.after;
@@ -324,13 +323,11 @@ async fn transact(
     own: &Own,
     commits: &[&EncodedCommit],
     clock: &NodeClock,
-    others_write: bool,
 ) -> Result<Done, GroupError> {
     let notifies = pens.notifies && !own.is_alone();
     if let Some(terms) = Terms::of(commits) {
         let terms = Terms { here: Some(clock()), ..terms };
-        let lock = others_write.then_some(&looks.lock);
-        match writes::write_on_terms(session, lock, commits, &terms, notifies).await {
+        match writes::write_on_terms(session, commits, &terms, notifies).await {
             Taken::Whole { before } => return Ok(Done::whole(commits, own, before)),
             Taken::Not => {}
             Taken::Barred(error) => return Err(GroupError::Barred(error)),

@@ -10,7 +10,7 @@ use tokio_postgres::{Row, Statement};
 
 use super::columns::{Column, column};
 use super::control;
-use super::entry::{Entry, Scope};
+use super::entry::Entry;
 use super::news::CHANNEL;
 use super::post::PostPens;
 use super::rows::count;
@@ -63,7 +63,7 @@ pub(super) struct Line<'a> {
 
 /// Why a group was not written.
 pub(super) enum WriteError {
-    /// `COMMIT` was not sent: the transaction is open.
+    /// Something could not even be sent, so `COMMIT` was not either: the transaction is open.
     Open(StoreError),
     /// A write failed, so that the database turned `COMMIT` into a roll-back, and said so.
     RolledBack(StoreError),
@@ -83,63 +83,25 @@ pub(super) enum Taken {
     Lost(StoreError),
 }
 
-/// Writes a group by one statement, which is a transaction of its own.
-///
-/// Where others write too there is a statement to wait for the lock by. Then what needs no lock is entered before that, while
-/// others have it, and the log after it. All of that and `COMMIT` are sent at once, so nobody holds the lock while we think.
+/// Writes a group by one statement, which is a transaction of its own: nobody holds the lock while we think.
 pub(super) async fn write_on_terms(
     session: &Session,
-    lock: Option<&Statement>,
     group: &[&EncodedCommit],
     terms: &Terms<'_>,
     notifies: bool,
 ) -> Taken {
-    let scopes = match lock {
-        Some(_) if group.iter().any(|commit| commit.has_standings()) => &[Scope::Standings, Scope::Log][..],
-        Some(_) => &[Scope::Log],
-        None => &[Scope::Whole],
-    };
-    let mut lines = Vec::with_capacity(3);
-    for scope in scopes {
-        let Ok(entry) = Entry::of(*scope, group, terms, notifies) else { return Taken::Not };
-        match session.prepare(&entry.sql).await {
-            Ok(statement) => lines.push(Line { statement, columns: entry.columns }),
-            Err(error) => return not_taken(&error),
-        }
-    }
-    let Some(lock) = lock else {
-        return match lines.pop() {
-            Some(line) => taken(line.run(session).await),
-            None => Taken::Not,
-        };
-    };
-    lines.insert(lines.len() - 1, Line { statement: lock.clone(), columns: Vec::new() });
-    let beginning = session.client.batch_execute("BEGIN");
-    // Polled in this order, and so sent in this order.
-    match join(beginning, send(session, &lines)).await {
-        (Err(error), _) => Taken::Lost(failed(error)),
-        // It is committed. Without an answer it must not be tried again, as what answers with no row otherwise is.
-        (Ok(()), Sent::Whole(mut answers)) => match taken(Ok(answers.pop().unwrap_or_default())) {
-            Taken::Not => Taken::Lost(StoreError::Failed("a group was committed without an answer".into())),
-            taken => taken,
-        },
-        (Ok(()), Sent::RolledBack(error)) => not_taken(&error),
-        // What could not be sent is looked at, which says what is wrong with it.
-        (Ok(()), Sent::Open(why)) => match session.client.batch_execute("ROLLBACK").await {
-            Ok(()) => {
-                tracing::debug!(%why, "a group could not be sent");
-                Taken::Not
-            }
-            Err(error) => Taken::Lost(failed(error)),
-        },
-        (Ok(()), Sent::Lost(error)) => Taken::Lost(failed(error)),
+    let Ok(Entry { sql, columns }) = Entry::of(group, terms, notifies) else { return Taken::Not };
+    match session.prepare(&sql).await {
+        Ok(statement) => taken(Line { statement, columns }.run(session).await),
+        Err(error) => not_taken(&error),
     }
 }
 
 fn taken(entered: Result<Vec<Row>, tokio_postgres::Error>) -> Taken {
     match entered.as_ref().map(|rows| rows.first()) {
         Ok(Some(row)) => count(row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
-        Ok(None) => Taken::Not,
+        // It is committed, and must not be tried again.
+        Ok(None) => Taken::Lost(StoreError::Failed("a group was committed without an answer".into())),
         Err(error) => not_taken(error),
     }
 }
@@ -166,7 +128,7 @@ pub(super) async fn write(
     accepted: &[&EncodedCommit],
     notifies: bool,
 ) -> Result<(), WriteError> {
-    let entry = Entry::of(Scope::Whole, accepted, &Terms::default(), notifies).map_err(WriteError::Open)?;
+    let entry = Entry::of(accepted, &Terms::default(), notifies).map_err(WriteError::Open)?;
     let statement = session.prepare(&entry.sql).await.map_err(|error| WriteError::Open(failed(error)))?;
     // Before what else there is: an edited action gives back what it added, and then adds anew.
     let mut lines = vec![Line { statement, columns: entry.columns }];
@@ -177,28 +139,11 @@ pub(super) async fn write(
     for change in accepted.iter().flat_map(|commit| &commit.control) {
         control::change(session, change).await.map_err(WriteError::Open)?;
     }
-    match send(session, &lines).await {
-        Sent::Whole(_) => Ok(()),
-        Sent::RolledBack(error) => Err(WriteError::RolledBack(failed(error))),
-        Sent::Open(error) => Err(WriteError::Open(error)),
-        Sent::Lost(error) => Err(WriteError::Lost(failed(error))),
-    }
-}
-
-/// What became of statements that were sent with `COMMIT` behind them.
-enum Sent {
-    /// It is committed. These are the answers.
-    Whole(Vec<Vec<Row>>),
-    /// One failed, so that the database turned `COMMIT` into a roll-back, and said so.
-    RolledBack(tokio_postgres::Error),
-    /// One could not even be sent, so `COMMIT` was not either: the transaction is open.
-    Open(StoreError),
-    /// `COMMIT` was sent and not answered: nobody knows.
-    Lost(tokio_postgres::Error),
+    send(session, &lines).await
 }
 
 /// Sends statements and `COMMIT`, without waiting for answers in between.
-async fn send(session: &Session, lines: &[Line<'_>]) -> Sent {
+async fn send(session: &Session, lines: &[Line<'_>]) -> Result<(), WriteError> {
     let failed_already = AtomicBool::new(false);
     let writes = join_all(lines.iter().map(|line| async {
         let written = line.run(session).await;
@@ -216,12 +161,12 @@ async fn send(session: &Session, lines: &[Line<'_>]) -> Sent {
     // Polled in this order, and so sent in this order. After an error the database refuses what follows, so that the first one
     // says what is wrong.
     let (written, committed) = join(writes, commit).await;
-    match (written.into_iter().collect::<Result<_, _>>(), committed) {
-        (_, Some(Err(error))) => Sent::Lost(error),
-        (Ok(answers), Some(Ok(()))) => Sent::Whole(answers),
-        (Err(error), Some(Ok(()))) => Sent::RolledBack(error),
-        (Err(error), None) => Sent::Open(failed(error)),
-        (Ok(_), None) => Sent::Open(StoreError::Failed("COMMIT was not sent".into())),
+    match (written.into_iter().find_map(Result::err), committed) {
+        (_, Some(Err(error))) => Err(WriteError::Lost(failed(error))),
+        (None, Some(Ok(()))) => Ok(()),
+        (Some(error), Some(Ok(()))) => Err(WriteError::RolledBack(failed(error))),
+        (Some(error), None) => Err(WriteError::Open(failed(error))),
+        (None, None) => Err(WriteError::Open(StoreError::Failed("COMMIT was not sent".into()))),
     }
 }
 

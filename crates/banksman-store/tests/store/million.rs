@@ -286,6 +286,13 @@ async fn many_slow_nothing_down<M: Meter>(store: Arc<dyn Store>, meter: M) {
     queue.grow(FEW).await;
     let few = costs(&mut queue, &meter).await;
     queue.grow(size).await;
-    let found = dearer(&few, &costs(&mut queue, &meter).await, M::AT_MOST);
+    let mut many = costs(&mut queue, &meter).await;
+    if !dearer(&few, &many, M::AT_MOST).is_empty() {
+        // What reads too much does so again; what the machine did besides is over.
+        for (name, cost) in costs(&mut queue, &meter).await {
+            many.entry(name).and_modify(|first| *first = first.min(cost));
+        }
+    }
+    let found = dearer(&few, &many, M::AT_MOST);
     assert!(found.is_empty(), "with {size} actions instead of {FEW}\n{}", found.join("\n"));
 }

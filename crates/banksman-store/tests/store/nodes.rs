@@ -244,7 +244,7 @@ async fn nodes_that_start_together_make_the_tables_once() {
         start.expect("a store");
     }
     let found = examine(&url).await.expect("a sound database");
-    assert_eq!((found.schema, found.actions, found.events), (8, 0, 0));
+    assert_eq!((found.schema, found.actions, found.events), (9, 0, 0));
     database.execute("UPDATE schema_version SET version = 99").expect("a newer version");
     let error = PostgresStore::open(&url).await.err().expect("a refusal");
     assert!(error.to_string().contains("newer version"), "{error}");

@@ -14,6 +14,9 @@ use tokio_postgres::Client;
 
 use crate::script::{PATIENCE, deciding, id, log_is_whole, node, now, opening, proposed};
 
+/// How the statement looks that the database takes on terms.
+const ON_TERMS: &str = "WITH%take_turn%";
+
 struct Scene {
     database: Database,
     store: Arc<PostgresStore>,
@@ -56,7 +59,7 @@ impl Scene {
     }
 
     async fn one_waits_on_terms(&self) -> bool {
-        self.one_waits("WITH turn AS%").await
+        self.one_waits(ON_TERMS).await
     }
 
     /// Whether somebody waits for somebody else, in a statement like this.
@@ -68,8 +71,13 @@ impl Scene {
 
     /// Commits while somebody else has moved the action and not had its turn yet. That one must get it, or both would wait
     /// for each other.
-    async fn behind_another_move(&self, commit: Commit, statement: &str) {
-        self.holder.batch_execute("BEGIN; SELECT * FROM actions FOR UPDATE").await.expect("the action");
+    async fn behind_another_move(
+        &self,
+        commit: Commit,
+        statement: &str,
+        moved: &str,
+    ) -> Result<Committed, CommitError> {
+        self.holder.batch_execute(&format!("BEGIN; {moved}")).await.expect(moved);
         let store = Arc::clone(&self.store);
         let waiting = tokio::spawn(async move { store.commit(commit).await });
         let begin = Instant::now();
@@ -79,7 +87,7 @@ impl Scene {
         }
         let turn = "SET LOCAL lock_timeout = '500ms'; SELECT * FROM head FOR UPDATE; COMMIT";
         self.holder.batch_execute(turn).await.expect("its turn");
-        waiting.await.expect("an answer").expect("a decision");
+        waiting.await.expect("an answer")
     }
 
     async fn assert_refused(&self, commit: Commit, meanwhile: &str, reason: &Conflict) {
@@ -107,15 +115,14 @@ async fn nobody_who_waits_for_an_action_has_the_turn_meanwhile() {
     // What has to be looked at first: it changes the house rules too.
     let scene = Scene::new().await;
     let change = ControlChange::SetMode(Mode::Shadow);
-    let looked_at = Commit { control: vec![change], ..deciding(&proposed(1).case, "ann", Decision::Approve) };
-    scene.behind_another_move(looked_at, "SELECT 1 FROM actions%").await;
+    let approve = || deciding(&proposed(1).case, "ann", Decision::Approve);
+    let looked_at = Commit { control: vec![change], ..approve() };
+    let locked = "SELECT * FROM actions FOR UPDATE";
+    scene.behind_another_move(looked_at, "SELECT 1 FROM actions%", locked).await.expect("a decision");
     assert_eq!(log_is_whole(&*scene.store).await, 2);
-    // On terms, where other nodes write too.
     let scene = Scene::new().await;
-    node(&scene.database).await.commit(opening(proposed(2))).await.expect("another node's");
-    scene.store.commit(opening(proposed(3))).await.expect("the first after it");
-    scene.behind_another_move(deciding(&proposed(1).case, "ann", Decision::Approve), "WITH turn AS%").await;
-    assert_eq!(log_is_whole(&*scene.store).await, 4);
+    scene.behind_another_move(approve(), ON_TERMS, locked).await.expect("a decision");
+    assert_eq!(log_is_whole(&*scene.store).await, 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -123,7 +130,10 @@ async fn a_move_meets_whoever_moved_the_action_meanwhile() {
     let scene = Scene::new().await;
     let approve = deciding(&proposed(1).case, "ann", Decision::Approve);
     let moved = "UPDATE actions SET revision = revision + 1";
-    scene.assert_refused(approve, moved, &Conflict::CaseMoved(id(1))).await;
+    let answer = scene.behind_another_move(approve, ON_TERMS, moved).await;
+    let refused = matches!(&answer, Err(CommitError::Conflict(Conflict::CaseMoved(of))) if *of == id(1));
+    assert!(refused, "{answer:?}");
+    assert_eq!(log_is_whole(&*scene.store).await, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

@@ -47,33 +47,23 @@ async fn a_write_that_does_less_than_it_should_takes_its_commit_with_it() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_was_in_time_when_it_asked_is_late_if_its_turn_comes_late() {
     let database = Database::fresh();
-    let (store, other) = (node(&database).await, node(&database).await);
+    let store = node(&database).await;
     let transition = proposed(1);
     let case = transition.case.clone();
     store.commit(opening(transition)).await.expect("a proposal");
-    // Both ways to the lock: within the statement that writes, and before it, as a node does that knows of others.
-    for (number, others_write) in [(2, false), (3, true)] {
-        if others_write {
-            other.commit(opening(proposed(10))).await.expect("a proposal");
-            store.commit(opening(proposed(11))).await.expect("a proposal, after another's");
-        }
-        let config: tokio_postgres::Config = database.url().parse().expect("an address");
-        let (holder, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
-        tokio::spawn(connection);
-        holder.batch_execute("BEGIN; SELECT * FROM head FOR UPDATE").await.expect("the lock");
-        let mut commit = deciding(&case, &format!("ann {number}"), Decision::Approve);
-        for advanced in &mut commit.advanced {
-            advanced.before = Some(now().after(Duration::from_millis(400)));
-        }
-        let waiting = tokio::spawn({
-            let store = Arc::clone(&store);
-            async move { store.commit(commit).await }
-        });
-        tokio::time::sleep(Duration::from_millis(900)).await;
-        holder.batch_execute("COMMIT").await.expect("the lock is free");
-        let answer = waiting.await.expect("an answer");
-        assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooLate(_)))), "{answer:?}");
+    let config: tokio_postgres::Config = database.url().parse().expect("an address");
+    let (holder, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
+    tokio::spawn(connection);
+    holder.batch_execute("BEGIN; SELECT * FROM head FOR UPDATE").await.expect("the lock");
+    let mut commit = deciding(&case, "ann", Decision::Approve);
+    for advanced in &mut commit.advanced {
+        advanced.before = Some(now().after(Duration::from_millis(400)));
     }
+    let waiting = tokio::spawn(async move { store.commit(commit).await });
+    tokio::time::sleep(Duration::from_millis(900)).await;
+    holder.batch_execute("COMMIT").await.expect("the lock is free");
+    let answer = waiting.await.expect("an answer");
+    assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooLate(_)))), "{answer:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
