@@ -7,6 +7,7 @@ mod control;
 mod entry;
 mod examine;
 mod guards;
+mod heard;
 pub(crate) mod keys;
 mod lists;
 mod meters;
@@ -39,6 +40,7 @@ pub(crate) use self::target::Target;
 
 use self::address::Address;
 use self::clock::NodeClock;
+use self::heard::Heard;
 use self::own::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
@@ -58,6 +60,7 @@ pub struct PostgresStore {
     writer: Writer,
     readers: Readers,
     own: Arc<Own>,
+    heard: Arc<Heard>,
 }
 
 impl PostgresStore {
@@ -98,11 +101,11 @@ impl PostgresStore {
     }
 
     async fn open_by(address: Address, clock: NodeClock) -> Result<Self, StoreError> {
-        let mut session = Session::connect(&address).await?;
+        let (own, heard) = (Arc::<Own>::default(), Arc::<Heard>::default());
+        let mut session = Session::connect_and_hear(&address, &heard).await?;
         schema::migrate(&mut session.client).await?;
-        let own = Arc::<Own>::default();
-        let writer = Writer::start(address.clone(), session, Arc::clone(&own), clock);
-        Ok(Self { writer, readers: Readers::new(address.clone()), address, own })
+        let writer = Writer::start(address.clone(), session, Arc::clone(&own), Arc::clone(&heard), clock);
+        Ok(Self { writer, readers: Readers::new(address.clone()), address, own, heard })
     }
 
     async fn one_row(&self, sql: &str) -> Result<Row, StoreError> {
@@ -357,6 +360,6 @@ impl Store for PostgresStore {
     }
 
     fn follow(&self, after: u64) -> Option<mpsc::Receiver<News>> {
-        Some(news::follow(self.address.clone(), Arc::clone(&self.own), after))
+        Some(news::follow(self.address.clone(), Arc::clone(&self.own), Arc::clone(&self.heard), after))
     }
 }

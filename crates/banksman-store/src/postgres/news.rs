@@ -1,16 +1,17 @@
 //! Hearing of what other nodes commit: by `NOTIFY`, and by looking every second where that does not get through.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use banksman_core::Timestamp;
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::mpsc;
 
 use super::address::Address;
+use super::heard::Heard;
 use super::own::Own;
 use super::rows::{action_id, count, get, int};
-use super::session::{Hear, Session, failed, told, within};
+use super::session::{Session, failed, within};
 use super::telling::{Told, makes_room};
 use crate::{News, NewsOf, StoreError};
 
@@ -29,9 +30,6 @@ const PAGE: i64 = 1000;
 /// How many pages may wait for whoever follows; beyond that the log is read when they have caught up.
 const AHEAD: usize = 4;
 
-/// How many notifications may wait to be taken. Whatever is said beyond that is missed, and then the log is read.
-const UNTAKEN: usize = 1024;
-
 /// Events, each with the moment at which its action wakes by now, whether it is pending, and whose it is.
 const EVENTS: &str = "\
     SELECT e.seq, e.action, a.wake_at, e.type, coalesce(a.status = 'pending', true), a.agent
@@ -47,19 +45,19 @@ const LISTENERS: &str = "\
           AND objid::bigint = $1::bigint & 4294967295 AND granted
           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())";
 
-/// Follows the log behind a place in it, until nobody listens any more. Through every loss of the connection: what was
+/// Follows the log behind a place in it, until nobody listens any more. Through every loss of a connection: what was
 /// missed is read afterwards.
-pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Receiver<News> {
+pub(super) fn follow(address: Address, own: Arc<Own>, heard: Arc<Heard>, after: u64) -> mpsc::Receiver<News> {
     let (sender, receiver) = mpsc::channel(AHEAD);
     tokio::spawn(async move {
         let mut place = after;
         let mut unanswered = Unanswered::default();
         while !sender.is_closed() {
-            let listened = listen(&address, &own, &mut place, &mut unanswered, &sender).await;
+            let listened = listen(&address, &own, &heard, &mut place, &mut unanswered, &sender).await;
             // Others may come while we do not look.
             own.set_alone(false);
             if let Err(error) = listened {
-                tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
+                tracing::warn!(%error, "what other nodes commit cannot be looked for; trying again");
                 tokio::time::sleep(LOOK).await;
             }
         }
@@ -67,53 +65,22 @@ pub(super) fn follow(address: Address, own: Arc<Own>, after: u64) -> mpsc::Recei
     receiver
 }
 
-/// What has been said since it was last taken.
-#[derive(Default)]
-struct Heard {
-    said: Mutex<Vec<(i32, String)>>,
-    more: Notify,
-}
-
-impl Heard {
-    fn hear(&self, process: i32, said: &str) {
-        let mut all = self.all();
-        if all.len() < UNTAKEN {
-            all.push((process, said.to_owned()));
-        }
-        drop(all);
-        self.more.notify_one();
-    }
-
-    fn take(&self) -> Vec<(i32, String)> {
-        std::mem::take(&mut *self.all())
-    }
-
-    fn all(&self) -> MutexGuard<'_, Vec<(i32, String)>> {
-        self.said.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 async fn listen(
     address: &Address,
     own: &Own,
+    heard: &Heard,
     place: &mut u64,
     unanswered: &mut Unanswered,
     sender: &mpsc::Sender<News>,
 ) -> Result<(), StoreError> {
-    let heard = Arc::<Heard>::default();
-    let ear = Arc::clone(&heard);
-    let hear: Hear = Box::new(move |process, said| ear.hear(process, said));
-    let session = Session::connect_and_hear(address, Some(hear)).await?;
+    let session = Session::connect(address).await?;
     session.plan_once().await;
-    // Listen before looking: what is committed in between is seen by one or the other.
-    if let Err(error) = session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
-        tracing::warn!(error = told(&error), "the database knows no LISTEN; looking every second instead");
-    }
     // From here on others know of us; compatible databases may have no such lock, and then nobody is ever alone.
     let counts = session.query("SELECT pg_advisory_lock_shared($1)", &[&LISTENING]).await.is_ok();
     let mut counted: Option<Instant> = None;
     let mut looks = true;
     loop {
+        heard.want();
         // Not more often than that: the database holds up all who lock or let go while it counts locks.
         if counts && counted.is_none_or(|then| then.elapsed() >= LOOK) {
             own.set_alone(is_alone(&session).await?);
@@ -121,11 +88,11 @@ async fn listen(
         }
         let mut news = News { last_seq: *place, of: Vec::new() };
         unanswered.settle(own, &mut news);
-        looks = if looks {
-            !look(&session, own, &mut news).await?
-        } else {
-            add(heard.take(), own, unanswered, &mut news)
-        };
+        let said = heard.take();
+        looks |= said.missed || add(said.of, own, unanswered, &mut news);
+        if looks {
+            looks = !look(&session, own, &mut news).await?;
+        }
         *place = news.last_seq;
         if !news.of.is_empty() && sender.send(news).await.is_err() {
             return Ok(());
@@ -133,7 +100,7 @@ async fn listen(
         if !looks {
             // What was said since we took it is remembered.
             tokio::select! {
-                () = heard.more.notified() => {}
+                () = heard.more() => {}
                 () = tokio::time::sleep(LOOK) => looks = true,
                 () = sender.closed() => return Ok(()),
             }

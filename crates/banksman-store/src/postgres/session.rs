@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -10,6 +10,7 @@ use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
 
 use super::address::{Address, CONNECT};
+use super::heard::Heard;
 use crate::StoreError;
 
 /// What every session is told first.
@@ -57,16 +58,23 @@ pub(super) type Hear = Box<dyn Fn(i32, &str) + Send + Sync>;
 /// A connection and the statements that it has prepared.
 pub(super) struct Session {
     pub(super) client: Client,
+    /// Its number among those that may listen, for [`Heard`]; 0 for others.
+    pub(super) number: u64,
     prepared: Mutex<HashMap<String, Statement>>,
 }
 
 impl Session {
     pub(super) async fn connect(address: &Address) -> Result<Self, StoreError> {
-        Self::connect_and_hear(address, None).await
+        Self::made(address, 0, None).await
     }
 
-    /// The same; what the database notifies us of is passed on.
-    pub(super) async fn connect_and_hear(address: &Address, hear: Option<Hear>) -> Result<Self, StoreError> {
+    /// The same; once it listens, what the database notifies us of is heard.
+    pub(super) async fn connect_and_hear(address: &Address, heard: &Arc<Heard>) -> Result<Self, StoreError> {
+        let (number, hear) = heard.ear();
+        Self::made(address, number, Some(hear)).await
+    }
+
+    async fn made(address: &Address, number: u64, hear: Option<Hear>) -> Result<Self, StoreError> {
         let connecting = async {
             let client = match &address.tls {
                 Some(tls) => attended(address.config.connect(tls.clone()).await, hear)?,
@@ -76,7 +84,7 @@ impl Session {
             Ok(client)
         };
         let client = within(CONNECT, connecting).await?;
-        Ok(Self { client, prepared: Mutex::default() })
+        Ok(Self { client, number, prepared: Mutex::default() })
     }
 
     /// Plans statements once. Compatible databases that know no such setting plan as they do.

@@ -13,8 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::address::Address;
 use super::clock::{self, NodeClock};
 use super::guards::{Judgement, Known};
+use super::heard::Heard;
+use super::news::CHANNEL;
 use super::own::Own;
-use super::session::{Session, failed, within};
+use super::session::{Session, failed, told, within};
 use super::terms::Terms;
 use super::wanted::{self, Looks, Wanted};
 use super::writes::{self, Pens, Taken, WriteError};
@@ -49,7 +51,13 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    pub(super) fn start(address: Address, session: Session, own: Arc<Own>, clock: NodeClock) -> Self {
+    pub(super) fn start(
+        address: Address,
+        session: Session,
+        own: Arc<Own>,
+        heard: Arc<Heard>,
+        clock: NodeClock,
+    ) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
         let health = Arc::<Health>::default();
         let desk = Desk {
@@ -58,6 +66,7 @@ impl Writer {
             tools: None,
             closed: None,
             own,
+            heard,
             clock,
             last_seq: 0,
             others_write: false,
@@ -84,6 +93,8 @@ struct Desk {
     closed: Option<(Instant, Duration, StoreError)>,
     /// Which events are our own.
     own: Arc<Own>,
+    /// What its session is told by the way.
+    heard: Arc<Heard>,
     /// What this machine takes for the time.
     clock: NodeClock,
     /// Where the log ended when we last wrote, and whether others had written since the time before.
@@ -95,7 +106,21 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Ar
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     let mut last = Last::default();
-    while gather(&mut group, &mut inbox, &last, desk.others_write).await {
+    loop {
+        let enough = last.enough(group.len() + inbox.len(), desk.others_write);
+        if group.is_empty() {
+            tokio::select! {
+                first = inbox.recv() => match first {
+                    Some(first) => group.push(first),
+                    None => return,
+                },
+                () = desk.heard.wanted() => {
+                    desk.listen().await;
+                    continue;
+                }
+            }
+        }
+        gather(&mut group, &mut inbox, enough, (last.took / 2).min(LINGER)).await;
         let begin = Instant::now();
         let outcomes = desk.commit(&group).await;
         last = Last { commits: group.len(), took: begin.elapsed() };
@@ -122,24 +147,25 @@ struct Last {
     took: Duration,
 }
 
-/// Fills a group with what has come in. Says whether there is anything, and ever will be.
-///
-/// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
-/// wait for that, so it waits for half of all that there are, which are written while the others are served. Where other
-/// nodes write too, theirs are written meanwhile, and a turn is worth waiting for nearly all of ours.
+impl Last {
+    /// How many commits a group should have before it is written.
+    ///
+    /// Those who were just answered come back one by one. If the first of them had a transaction of its own, all others would
+    /// wait for that, so it waits for half of all that there are, which are written while the others are served. Where other
+    /// nodes write too, theirs are written meanwhile, and a turn is worth waiting for nearly all of ours.
+    fn enough(&self, waiting: usize, others_write: bool) -> usize {
+        let around = self.commits + waiting;
+        if others_write { around - around / 20 } else { around / 2 }
+    }
+}
+
+/// Fills a group that has begun with what comes in.
 async fn gather(
     group: &mut Vec<Job>,
     inbox: &mut mpsc::UnboundedReceiver<Job>,
-    last: &Last,
-    others_write: bool,
-) -> bool {
-    let around = last.commits + group.len() + inbox.len();
-    if group.is_empty() {
-        match inbox.recv().await {
-            Some(first) => group.push(first),
-            None => return false,
-        }
-    }
+    enough: usize,
+    patience: Duration,
+) {
     let moment = tokio::time::Instant::now() + MOMENT;
     while inbox.is_empty()
         && group.iter().all(|job| job.commit.patient)
@@ -147,15 +173,13 @@ async fn gather(
     {
         group.push(more);
     }
-    let enough = if others_write { around - around / 20 } else { around / 2 };
-    let until = tokio::time::Instant::now() + (last.took / 2).min(LINGER);
+    let until = tokio::time::Instant::now() + patience;
     while group.len() + inbox.len() < enough
         && let Ok(Some(more)) = tokio::time::timeout_at(until, inbox.recv()).await
     {
         group.push(more);
     }
     fill(group, inbox);
-    true
 }
 
 fn fill(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>) {
@@ -253,6 +277,13 @@ impl Desk {
         }
     }
 
+    /// Makes sure that a session listens, also where nothing is written.
+    async fn listen(&mut self) {
+        if let Err(error) = within(PATIENCE, self.open()).await {
+            tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
+        }
+    }
+
     /// Makes sure that there is a session with prepared statements.
     async fn open(&mut self) -> Result<(), StoreError> {
         if let Some((until, _, error)) = self.closed.as_ref().filter(|(until, ..)| Instant::now() < *until) {
@@ -278,7 +309,7 @@ impl Desk {
     async fn try_open(&mut self) -> Result<(), StoreError> {
         if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
             (self.tools, self.session) = (None, None);
-            self.session = Some(Session::connect(&self.address).await?);
+            self.session = Some(Session::connect_and_hear(&self.address, &self.heard).await?);
         }
         if let (Some(session), None) = (&self.session, &self.tools) {
             let preparing = async {
@@ -288,6 +319,21 @@ impl Desk {
                 Ok((Looks::prepare(session).await?, Pens::prepare(session).await?))
             };
             self.tools = Some(within(PATIENCE, preparing).await?);
+        }
+        if let Some(session) = self.session.as_ref().filter(|session| self.heard.is_to_begin(session.number))
+        {
+            let listening = async { Ok(session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await) };
+            match within(PATIENCE, listening).await? {
+                Err(error) if error.as_db_error().is_none() => return Err(failed(error)),
+                Err(error) => {
+                    tracing::warn!(
+                        error = told(&error),
+                        "the database knows no LISTEN; looking every second instead"
+                    );
+                }
+                Ok(()) => {}
+            }
+            self.heard.begin(session.number);
         }
         Ok(())
     }
