@@ -1,9 +1,11 @@
 //! The one task of a node that writes, and groups what comes in at the same time into one transaction.
 //!
-//! Nodes take turns by the lock on `head`. Most groups are one statement, which locks, writes and commits if the database
-//! finds that the group's terms hold; where other nodes write too, a statement before it waits for the lock, and both are sent
-//! together with `COMMIT`. Other groups, and those whose terms do not hold, take two round trips however large they are: lock and
-//! look, then write and commit. The database itself turns `COMMIT` into a roll-back where a write did not do all that it should.
+//! Nodes take turns by the lock on `head`. Most groups are one statement, which writes, locks and commits if the database
+//! finds that the group's terms hold. Other groups, and those whose terms do not hold, take two round trips however large they
+//! are: lock and look, then write and commit. The database itself turns `COMMIT` into a roll-back where a write did not do all
+//! that it should.
+//!
+//! Its session is also the one that listens to what other nodes commit (see [`super::heard`]).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -320,23 +322,29 @@ impl Desk {
             };
             self.tools = Some(within(PATIENCE, preparing).await?);
         }
-        if let Some(session) = self.session.as_ref().filter(|session| self.heard.is_to_begin(session.number))
-        {
-            let listening = async { Ok(session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await) };
-            match within(PATIENCE, listening).await? {
-                Err(error) if error.as_db_error().is_none() => return Err(failed(error)),
-                Err(error) => {
-                    tracing::warn!(
-                        error = told(&error),
-                        "the database knows no LISTEN; looking every second instead"
-                    );
-                }
-                Ok(()) => {}
+        match &self.session {
+            Some(session) if self.heard.is_to_begin(session.number) => {
+                within(PATIENCE, begin_to_listen(session, &self.heard)).await
             }
-            self.heard.begin(session.number);
+            Some(_) | None => Ok(()),
         }
-        Ok(())
     }
+}
+
+/// From here on a session is told what is committed. What was committed before is found by looking.
+async fn begin_to_listen(session: &Session, heard: &Heard) -> Result<(), StoreError> {
+    match session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
+        Ok(()) => {}
+        Err(error) if error.as_db_error().is_none() => return Err(failed(error)),
+        Err(error) => {
+            tracing::warn!(
+                error = told(&error),
+                "the database knows no LISTEN; looking every second instead"
+            );
+        }
+    }
+    heard.begin(session.number);
+    Ok(())
 }
 
 /// What a transaction did, and where the log ended before and after it.
