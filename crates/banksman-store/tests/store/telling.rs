@@ -1,6 +1,6 @@
 //! What a notification tells is taken for news as it is, and the log is read only where something was missed.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use banksman_store::conformance::Database;
 use banksman_store::{News, NewsOf, Store as _};
@@ -38,6 +38,31 @@ async fn only_what_follows_on_what_is_known_is_believed() {
     assert!(nothing.is_err(), "{nothing:?}");
     notify(2, 51);
     assert_eq!(next(&mut news).await, News { last_seq: 3, of: vec![about(51)] });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_node_that_writes_nothing_hears_again_after_its_connections_were_lost() {
+    let database = Database::fresh();
+    let follower = node(&database).await;
+    let mut news = follower.follow(0).expect("news");
+    let lose = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                WHERE datname = current_database() AND pid <> pg_backend_pid()";
+    for number in 1.. {
+        // What is said here is not in the log: only who listens can know of it.
+        let before = number - 1;
+        let said = format!("SELECT pg_notify('banksman', '{before} [[\"{}\",null,null]]')", id(number));
+        let begin = Instant::now();
+        while {
+            database.execute(&said).expect("a notification");
+            tokio::time::timeout(Duration::from_millis(100), news.recv()).await.is_err()
+        } {
+            assert!(begin.elapsed() < PATIENCE, "it does not hear any more");
+        }
+        if number > 2 {
+            break;
+        }
+        database.execute(lose).expect("connections are lost");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
