@@ -29,6 +29,9 @@ const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
 /// After so much silence the other side is asked whether it is still there.
 const SILENCE: Duration = Duration::from_secs(10);
 
+/// How soon again. Whoever only listens notices a line that was cut by this alone.
+const ASK_AGAIN: Duration = Duration::from_secs(2);
+
 /// What the database shows of us, unless the address says otherwise. Nodes add the name of the key that they sign with.
 const PROGRAM: &str = "banksman";
 
@@ -63,7 +66,8 @@ impl Address {
         if config.get_application_name().is_none() {
             config.application_name(PROGRAM);
         }
-        config.tcp_user_timeout(UNACKNOWLEDGED).keepalives_idle(SILENCE);
+        config.tcp_user_timeout(UNACKNOWLEDGED);
+        config.keepalives_idle(SILENCE).keepalives_interval(ASK_AGAIN).keepalives_retries(3);
         let tls = if wanted.encrypted(&config)? {
             config.ssl_mode(SslMode::Require);
             Some(MakeRustlsConnect::new(wanted.client()?))

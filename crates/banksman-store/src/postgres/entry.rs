@@ -5,10 +5,9 @@
 //! have the row of `head`; the log, the counts and the notification wait for the turn that locks it. What does not hold is an
 //! error, which takes all of it back. A statement is made of the parts that a group needs; each that there is, is prepared once.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use banksman_core::{Status, Timestamp};
+use banksman_core::Timestamp;
 
 use super::clock;
 use super::columns::{Column, column};
@@ -17,7 +16,7 @@ use super::news::CHANNEL;
 use super::records;
 use super::rows::int;
 use super::telling::tell;
-use super::terms::Terms;
+use super::terms::{Terms, counts};
 use crate::StoreError;
 use crate::encode::{CaseRow, EncodedCommit};
 
@@ -124,7 +123,7 @@ impl Standings {
         let entered = if entered.is_empty() { "0".to_owned() } else { entered.join(" + ") };
         format!(
             "
-    turn AS MATERIALIZED (
+    turn AS (
         SELECT before, now FROM take_turn({moved}, ?, {entered}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))"
         )
     }
@@ -286,14 +285,4 @@ fn places(group: &[&EncodedCommit]) -> impl Iterator<Item = i64> {
         *next += length;
         Some(place)
     })
-}
-
-/// How many more actions of each agent are pending afterwards.
-fn counts<'a>(group: &[&'a EncodedCommit]) -> BTreeMap<&'a str, i64> {
-    let mut counts = BTreeMap::new();
-    for row in group.iter().flat_map(|commit| commit.opened.iter().chain(&commit.advanced)) {
-        let change = i64::from(row.case.status() == Status::Pending) - i64::from(row.was_pending);
-        *counts.entry(row.case.agent.as_str()).or_default() += change;
-    }
-    counts
 }

@@ -69,6 +69,13 @@ impl Heard {
         self.more.notify_one();
     }
 
+    /// This session listens no more. Another may by now.
+    pub(super) fn end(&self, session: u64) {
+        if self.listens.compare_exchange(session, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            self.more.notify_one();
+        }
+    }
+
     /// Whether a session should listen that does not.
     pub(super) fn is_to_begin(&self, session: u64) -> bool {
         self.is_wanted.load(Ordering::Relaxed) && self.listens.load(Ordering::Relaxed) != session
@@ -114,12 +121,7 @@ impl Heard {
 
 impl Drop for Ear {
     fn drop(&mut self) {
-        // Unless another listens by now.
-        let ended =
-            self.heard.listens.compare_exchange(self.session, 0, Ordering::Relaxed, Ordering::Relaxed);
-        if ended.is_ok() {
-            self.heard.more.notify_one();
-        }
+        self.heard.end(self.session);
     }
 }
 

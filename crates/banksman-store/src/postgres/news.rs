@@ -88,11 +88,13 @@ async fn listen(
         }
         let mut news = News { last_seq: *place, of: Vec::new() };
         unanswered.settle(own, &mut news);
-        let said = heard.take();
-        looks |= said.missed || add(said.of, own, unanswered, &mut news);
-        if looks {
-            looks = !look(&session, own, &mut news).await?;
-        }
+        // One or the other: looking forgets which events are our own, and so nothing of ours may be waiting for its answer.
+        looks = if looks {
+            !look(&session, own, &mut news).await?
+        } else {
+            let said = heard.take();
+            said.missed || add(said.of, own, unanswered, &mut news)
+        };
         *place = news.last_seq;
         if !news.of.is_empty() && sender.send(news).await.is_err() {
             return Ok(());

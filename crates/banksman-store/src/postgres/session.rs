@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_postgres::error::DbError;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
 
@@ -179,5 +180,24 @@ pub(super) fn told(error: &tokio_postgres::Error) -> String {
         (Some(said), _) => format!("{} ({})", said.message(), said.code().code()),
         (None, Some(source)) => format!("{error}: {source}"),
         (None, None) => error.to_string(),
+    }
+}
+
+/// Whether the database knows no such statement.
+pub(super) fn is_unknown(error: &tokio_postgres::Error) -> bool {
+    matches!(error.as_db_error().map(class), Some("0A" | "42"))
+}
+
+/// Which of its classes the database counts an error to.
+pub(super) fn class(said: &DbError) -> &str {
+    said.code().code().get(..2).unwrap_or_default()
+}
+
+/// Whether an error, as it was [`told`], says that a transaction was ended because it and others waited for each other. Nothing
+/// of it happened, and none of it is to blame.
+pub(super) fn is_victim(error: &StoreError) -> bool {
+    match error {
+        StoreError::Failed(told) => told.ends_with("(40P01)") || told.ends_with("(40001)"),
+        StoreError::Closed | StoreError::Corrupt(_) => false,
     }
 }

@@ -5,11 +5,12 @@
 //! takes and releases the lock within one statement. What the database does not take on these terms is looked at (see
 //! [`super::guards`]), which also finds out why.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use banksman_core::{Status, Timestamp};
 
 use super::keys;
+use crate::PendingLimits;
 use crate::encode::EncodedCommit;
 
 /// What must hold, or nothing is written.
@@ -39,17 +40,36 @@ impl<'a> Terms<'a> {
             before: group.iter().flat_map(|commit| &commit.advanced).filter_map(|row| row.before).min(),
             ..Self::default()
         };
+        // Nothing has to be written to find out that there is no room, and fewer of an agent may still be too many.
+        let has_room = |limits: &PendingLimits| limits.total > 0 && limits.per_agent > 0;
         for commit in group {
             let mut held = commit.opened.iter().filter(|row| row.case.status() == Status::Pending).peekable();
             let (Some(limits), Some(_)) = (commit.limits, held.peek()) else { continue };
+            if !has_room(&limits) {
+                return None;
+            }
             terms.most = Some(terms.most.map_or(limits.total, |most| most.min(limits.total)));
             for row in held {
                 let most = terms.most_of.entry(&row.case.agent).or_insert(limits.per_agent);
                 *most = limits.per_agent.min(*most);
             }
         }
+        let fewer = |(agent, change): (&str, i64)| change < 0 && terms.most_of.contains_key(agent);
+        if !terms.most_of.is_empty() && counts(group).into_iter().any(fewer) {
+            return None;
+        }
         Some(terms)
     }
+}
+
+/// How many more actions of each agent are pending afterwards.
+pub(super) fn counts<'a>(group: &[&'a EncodedCommit]) -> BTreeMap<&'a str, i64> {
+    let mut counts = BTreeMap::new();
+    for row in group.iter().flat_map(|commit| commit.opened.iter().chain(&commit.advanced)) {
+        let change = i64::from(row.case.status() == Status::Pending) - i64::from(row.was_pending);
+        *counts.entry(row.case.agent.as_str()).or_default() += change;
+    }
+    counts
 }
 
 /// Whether all that it guards and writes is within the one statement.

@@ -18,7 +18,7 @@ use super::guards::{Judgement, Known};
 use super::heard::Heard;
 use super::news::CHANNEL;
 use super::own::Own;
-use super::session::{Session, failed, told, within};
+use super::session::{Session, failed, is_unknown, is_victim, told, within};
 use super::terms::Terms;
 use super::wanted::{self, Looks, Wanted};
 use super::writes::{self, Pens, Taken, WriteError};
@@ -38,6 +38,9 @@ const PATIENCE: Duration = Duration::from_secs(12);
 
 /// How long to wait before connecting again: from the first to at most the last, twice as long each time.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
+
+/// How often a group is tried again that was ended because it and others waited for each other.
+const VICTIM: usize = 2;
 
 type Answer = Result<Committed, CommitError>;
 
@@ -212,7 +215,17 @@ impl Desk {
     /// Commits a group; answers as many outcomes as there are jobs.
     async fn commit(&mut self, group: &[Job]) -> Vec<Outcome> {
         let commits: Vec<&EncodedCommit> = group.iter().map(|job| &job.commit).collect();
-        match self.transact(&commits).await {
+        let mut answer = self.transact(&commits).await;
+        for _ in 0..VICTIM {
+            match &answer {
+                Err(GroupError::Refused(error) | GroupError::Barred(error)) if is_victim(error) => {
+                    tracing::debug!(%error, "a group was in the way of others; trying it again");
+                    answer = self.transact(&commits).await;
+                }
+                Ok(_) | Err(_) => break,
+            }
+        }
+        match answer {
             Ok(outcomes) => outcomes,
             // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
             Err(GroupError::Refused(error)) if commits.len() > 1 => {
@@ -281,7 +294,7 @@ impl Desk {
 
     /// Makes sure that a session listens, also where nothing is written.
     async fn listen(&mut self) {
-        if let Err(error) = within(PATIENCE, self.open()).await {
+        if let Err(error) = self.open().await {
             tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
         }
     }
@@ -335,15 +348,20 @@ impl Desk {
 async fn begin_to_listen(session: &Session, heard: &Heard) -> Result<(), StoreError> {
     match session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
         Ok(()) => {}
-        Err(error) if error.as_db_error().is_none() => return Err(failed(error)),
-        Err(error) => {
+        Err(error) if is_unknown(&error) => {
             tracing::warn!(
                 error = told(&error),
                 "the database knows no LISTEN; looking every second instead"
             );
         }
+        Err(error) => return Err(failed(error)),
     }
     heard.begin(session.number);
+    // If it ended meanwhile, nobody else says so any more.
+    if session.client.is_closed() {
+        heard.end(session.number);
+        return Err(StoreError::Failed("the connection ended as it began to listen".into()));
+    }
     Ok(())
 }
 

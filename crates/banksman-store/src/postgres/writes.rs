@@ -1,9 +1,11 @@
 //! Writing a group, however many commits it has: in one statement if the database takes it on terms, and otherwise what
 //! was accepted in one transaction.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use banksman_core::meter::Charge;
+use futures_util::StreamExt as _;
 use futures_util::future::{join, join_all};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Row, Statement};
@@ -14,7 +16,7 @@ use super::entry::Entry;
 use super::news::CHANNEL;
 use super::post::PostPens;
 use super::rows::count;
-use super::session::{Session, failed, told};
+use super::session::{Session, class, failed, told};
 use super::terms::Terms;
 use crate::encode::{EncodedCommit, item_bytes};
 use crate::{BatchRecord, StoreError};
@@ -91,25 +93,36 @@ pub(super) async fn write_on_terms(
     notifies: bool,
 ) -> Taken {
     let Ok(Entry { sql, columns }) = Entry::of(group, terms, notifies) else { return Taken::Not };
-    match session.prepare(&sql).await {
-        Ok(statement) => taken(Line { statement, columns }.run(session).await),
-        Err(error) => not_taken(&error),
+    let statement = match session.prepare(&sql).await {
+        Ok(statement) => statement,
+        Err(error) => return not_taken(&error),
+    };
+    let line = Line { statement, columns };
+    let mut rows = match session.client.query_raw(&line.statement, line.params()).await {
+        Ok(rows) => pin!(rows),
+        Err(error) => return not_taken(&error),
+    };
+    let mut before = None;
+    while let Some(row) = rows.next().await {
+        match row.map(|row| count(&row, 0)) {
+            Ok(Ok(place)) => before = Some(place),
+            Ok(Err(error)) => return Taken::Lost(error),
+            // What goes wrong after it was done, as passing on what others say may, takes nothing of it back.
+            Err(error) if rows.rows_affected().is_some() => return Taken::Lost(failed(error)),
+            Err(error) => return not_taken(&error),
+        }
     }
-}
-
-fn taken(entered: Result<Vec<Row>, tokio_postgres::Error>) -> Taken {
-    match entered.as_ref().map(|rows| rows.first()) {
-        Ok(Some(row)) => count(row, 0).map_or_else(Taken::Lost, |before| Taken::Whole { before }),
+    match before {
+        Some(before) => Taken::Whole { before },
         // It is committed, and must not be tried again.
-        Ok(None) => Taken::Lost(StoreError::Failed("a group was committed without an answer".into())),
-        Err(error) => not_taken(error),
+        None => Taken::Lost(StoreError::Failed("a group was committed without an answer".into())),
     }
 }
 
 /// What the database says, it says after taking everything back.
 fn not_taken(error: &tokio_postgres::Error) -> Taken {
     let said = StoreError::Failed(told(error));
-    match error.as_db_error().map(|said| said.code().code().get(..2).unwrap_or_default()) {
+    match error.as_db_error().map(class) {
         None => Taken::Lost(said),
         // Data, integrity and deadlocks; our own triggers; and what a compatible database does not know.
         Some("22" | "23" | "40" | "P0" | "0A" | "42") => {
@@ -172,9 +185,11 @@ async fn send(session: &Session, lines: &[Line<'_>]) -> Result<(), WriteError> {
 
 impl Line<'_> {
     async fn run(&self, session: &Session) -> Result<Vec<Row>, tokio_postgres::Error> {
-        let params: Vec<&(dyn ToSql + Sync)> =
-            self.columns.iter().map(|column| -> &(dyn ToSql + Sync) { &**column }).collect();
-        session.client.query(&self.statement, &params).await
+        session.client.query(&self.statement, &self.params()).await
+    }
+
+    fn params(&self) -> Vec<&(dyn ToSql + Sync)> {
+        self.columns.iter().map(|column| -> &(dyn ToSql + Sync) { &**column }).collect()
     }
 }
 

@@ -126,6 +126,67 @@ async fn nobody_who_waits_for_an_action_has_the_turn_meanwhile() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whoever_is_ended_because_all_wait_for_each_other_tries_again() {
+    let approve = || deciding(&proposed(1).case, "ann", Decision::Approve);
+    let change = || vec![ControlChange::SetMode(Mode::Shadow)];
+    let ways =
+        [(approve(), ON_TERMS), (Commit { control: change(), ..approve() }, "SELECT%head FOR UPDATE%")];
+    for (commit, statement) in ways {
+        let scene = Scene::new().await;
+        scene.holder.batch_execute("BEGIN; SELECT * FROM head FOR UPDATE").await.expect("the lock");
+        let store = Arc::clone(&scene.store);
+        let waiting = tokio::spawn(async move { store.commit(commit).await });
+        let begin = Instant::now();
+        while !scene.one_waits(statement).await {
+            assert!(begin.elapsed() < PATIENCE && !waiting.is_finished(), "nobody waits: {statement}");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        // In the wrong order, and last, so that it is not this one that is ended.
+        scene
+            .holder
+            .batch_execute("UPDATE actions SET tool = tool; COMMIT")
+            .await
+            .expect("the others are ended");
+        waiting.await.expect("an answer").expect("a decision");
+        assert_eq!(log_is_whole(&*scene.store).await, 2);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn a_full_house_writes_nothing_to_find_out() {
+    let scene = Scene::new().await;
+    // Sequences are not rolled back.
+    let counted = "CREATE SEQUENCE rows; CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS
+                   'BEGIN PERFORM nextval(''rows''); RETURN NEW; END';
+                   CREATE TRIGGER counted BEFORE INSERT ON actions FOR EACH ROW EXECUTE FUNCTION counted()";
+    scene.database.execute(counted).expect("a trigger");
+    let limits = Some(PendingLimits { per_agent: 100, total: 0 });
+    let answer = scene.store.commit(Commit { limits, ..opening(proposed(2)) }).await;
+    assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooManyPending))), "{answer:?}");
+    let rows = scene.onlooker.query_one("SELECT is_called FROM rows", &[]).await.expect("a look");
+    assert!(!rows.get::<_, bool>(0), "a row was written and taken back");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn fewer_than_before_may_still_be_too_many() {
+    let scene = Scene::new().await;
+    for number in [2, 3] {
+        scene.store.commit(opening(proposed(number))).await.expect("a proposal");
+    }
+    // Of three, two are denied; a new one would make two, where one is allowed by now.
+    let mut commit = opening(proposed(4));
+    for number in [1, 2] {
+        let denial = deciding(&proposed(number).case, "ann", Decision::Deny);
+        commit.advanced.extend(denial.advanced);
+        commit.events.extend(denial.events);
+    }
+    commit.limits = Some(PendingLimits { per_agent: 1, total: 100 });
+    let answer = scene.store.commit(commit).await;
+    assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooManyPendingForAgent))), "{answer:?}");
+    assert_eq!(log_is_whole(&*scene.store).await, 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_move_meets_whoever_moved_the_action_meanwhile() {
     let scene = Scene::new().await;
     let approve = deciding(&proposed(1).case, "ann", Decision::Approve);
