@@ -4,6 +4,7 @@ mod address;
 mod clock;
 mod columns;
 mod control;
+mod desk;
 mod entry;
 mod examine;
 mod guards;

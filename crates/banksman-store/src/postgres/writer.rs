@@ -1,11 +1,6 @@
 //! The one task of a node that writes, and groups what comes in at the same time into one transaction.
 //!
-//! Nodes take turns by the lock on `head`. Most groups are one statement, which writes, locks and commits if the database
-//! finds that the group's terms hold. Other groups, and those whose terms do not hold, take two round trips however large they
-//! are: lock and look, then write and commit. The database itself turns `COMMIT` into a roll-back where a write did not do all
-//! that it should.
-//!
-//! Its session is also the one that listens to what other nodes commit (see [`super::heard`]).
+//! How large groups are is decided here; how one becomes a transaction, at the [desk](super::desk).
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,36 +8,20 @@ use std::time::{Duration, Instant};
 use tokio::sync::{mpsc, oneshot};
 
 use super::address::Address;
-use super::clock::{self, NodeClock};
-use super::guards::{Judgement, Known};
+use super::clock::NodeClock;
+use super::desk::{Answer, Desk, Outcome};
 use super::heard::Heard;
-use super::news::CHANNEL;
 use super::own::Own;
-use super::session::{Session, failed, is_unknown, is_victim, told, within};
-use super::terms::Terms;
-use super::wanted::{self, Looks, Wanted};
-use super::writes::{self, Pens, Taken, WriteError};
+use super::session::Session;
+use crate::StoreError;
 use crate::encode::{EncodedCommit, MOMENT};
 use crate::health::Health;
-use crate::{CommitError, Committed, StoreError};
 
 /// How many commits share a transaction at the most; beyond that the first ones would wait for nothing.
 const GROUP: usize = 256;
 
 /// How long the first of a group waits for others at the most, however long the group before took.
 const LINGER: Duration = Duration::from_millis(2);
-
-/// How long a group may take before its connection counts as lost. Longer than the database's own limits, so that
-/// usually the database says what is wrong; not much longer, because all that this node writes waits for it.
-const PATIENCE: Duration = Duration::from_secs(12);
-
-/// How long to wait before connecting again: from the first to at most the last, twice as long each time.
-const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(2));
-
-/// How often a group is tried again that was ended because it and others waited for each other.
-const VICTIM: usize = 2;
-
-type Answer = Result<Committed, CommitError>;
 
 struct Job {
     commit: EncodedCommit,
@@ -65,18 +44,8 @@ impl Writer {
     ) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
         let health = Arc::<Health>::default();
-        let desk = Desk {
-            address,
-            session: Some(session),
-            tools: None,
-            closed: None,
-            own,
-            heard,
-            clock,
-            last_seq: 0,
-            others_write: false,
-        };
-        tokio::spawn(run(desk, inbox, Arc::clone(&health)));
+        let desk = Desk::new(address, session, own, Arc::clone(&heard), clock);
+        tokio::spawn(run(desk, inbox, heard, Arc::clone(&health)));
         Self { jobs, health }
     }
 
@@ -88,38 +57,24 @@ impl Writer {
     }
 }
 
-/// What the writer works with.
-struct Desk {
-    address: Address,
-    session: Option<Session>,
-    /// Prepared for the session.
-    tools: Option<(Looks, Pens)>,
-    /// After a failure to connect: until when nobody tries, the next pause, and what is said meanwhile.
-    closed: Option<(Instant, Duration, StoreError)>,
-    /// Which events are our own.
-    own: Arc<Own>,
-    /// What its session is told by the way.
+async fn run(
+    mut desk: Desk,
+    mut inbox: mpsc::UnboundedReceiver<Job>,
     heard: Arc<Heard>,
-    /// What this machine takes for the time.
-    clock: NodeClock,
-    /// Where the log ended when we last wrote, and whether others had written since the time before.
-    last_seq: u64,
-    others_write: bool,
-}
-
-async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Arc<Health>) {
+    health: Arc<Health>,
+) {
     // What is put off comes first in the next group.
     let mut group: Vec<Job> = Vec::with_capacity(GROUP);
     let mut last = Last::default();
     loop {
-        let enough = last.enough(group.len() + inbox.len(), desk.others_write);
+        let enough = last.enough(group.len() + inbox.len(), desk.others_write());
         if group.is_empty() {
             tokio::select! {
                 first = inbox.recv() => match first {
                     Some(first) => group.push(first),
                     None => return,
                 },
-                () = desk.heard.wanted() => {
+                () = heard.wanted() => {
                     desk.listen().await;
                     continue;
                 }
@@ -127,7 +82,8 @@ async fn run(mut desk: Desk, mut inbox: mpsc::UnboundedReceiver<Job>, health: Ar
         }
         gather(&mut group, &mut inbox, enough, (last.took / 2).min(LINGER)).await;
         let begin = Instant::now();
-        let outcomes = desk.commit(&group).await;
+        let commits: Vec<&EncodedCommit> = group.iter().map(|job| &job.commit).collect();
+        let outcomes = desk.commit(&commits).await;
         last = Last { commits: group.len(), took: begin.elapsed() };
         health.note(outcomes.iter().filter_map(|outcome| match outcome {
             Outcome::Answered(answer) => Some(answer),
@@ -184,287 +140,9 @@ async fn gather(
     {
         group.push(more);
     }
-    fill(group, inbox);
-}
-
-fn fill(group: &mut Vec<Job>, inbox: &mut mpsc::UnboundedReceiver<Job>) {
     while group.len() < GROUP
         && let Ok(more) = inbox.try_recv()
     {
         group.push(more);
-    }
-}
-
-enum Outcome {
-    Answered(Answer),
-    PutOff,
-}
-
-/// Why a whole group did not happen.
-enum GroupError {
-    /// The database refused it, and nothing of it happened. It can be tried in smaller parts.
-    Refused(StoreError),
-    /// Nothing of it happened, and that is nobody's fault: the lock was not to be had, the database takes no writes, or
-    /// the clocks disagree. Smaller parts would fare no better.
-    Barred(StoreError),
-    /// Nobody knows. What was sent may have happened, so it must not be sent again.
-    Lost(StoreError),
-}
-
-impl Desk {
-    /// Commits a group; answers as many outcomes as there are jobs.
-    async fn commit(&mut self, group: &[Job]) -> Vec<Outcome> {
-        let commits: Vec<&EncodedCommit> = group.iter().map(|job| &job.commit).collect();
-        let mut answer = self.transact(&commits).await;
-        for _ in 0..VICTIM {
-            match &answer {
-                Err(GroupError::Refused(error) | GroupError::Barred(error)) if is_victim(error) => {
-                    tracing::debug!(%error, "a group was in the way of others; trying it again");
-                    answer = self.transact(&commits).await;
-                }
-                Ok(_) | Err(_) => break,
-            }
-        }
-        match answer {
-            Ok(outcomes) => outcomes,
-            // One of them broke the transaction. Each gets one of its own, so that only the culprit fails.
-            Err(GroupError::Refused(error)) if commits.len() > 1 => {
-                tracing::warn!(%error, commits = commits.len(), "a grouped commit failed; trying them one by one");
-                self.one_by_one(&commits, error).await
-            }
-            Err(GroupError::Refused(error) | GroupError::Barred(error) | GroupError::Lost(error)) => {
-                tracing::error!(%error, commits = commits.len(), "commits failed");
-                commits.iter().map(|_| Outcome::Answered(Err(error.clone().into()))).collect()
-            }
-        }
-    }
-
-    /// Each in a transaction of its own. Once that is of no use any more, the rest are told so and not tried.
-    async fn one_by_one(&mut self, commits: &[&EncodedCommit], why: StoreError) -> Vec<Outcome> {
-        let until = Instant::now() + PATIENCE;
-        let mut outcomes = Vec::with_capacity(commits.len());
-        let mut over = None;
-        for commit in commits {
-            if Instant::now() > until {
-                over.get_or_insert_with(|| why.clone());
-            }
-            if let Some(error) = &over {
-                outcomes.push(Outcome::Answered(Err(StoreError::clone(error).into())));
-                continue;
-            }
-            outcomes.push(match self.transact(std::slice::from_ref(commit)).await {
-                Ok(mut outcomes) => outcomes.pop().unwrap_or(Outcome::PutOff),
-                Err(GroupError::Refused(error)) => Outcome::Answered(Err(error.into())),
-                Err(GroupError::Barred(error) | GroupError::Lost(error)) => {
-                    over = Some(error.clone());
-                    Outcome::Answered(Err(error.into()))
-                }
-            });
-        }
-        outcomes
-    }
-
-    /// One transaction. Its session is used again only if it is known to have ended the transaction.
-    async fn transact(&mut self, commits: &[&EncodedCommit]) -> Result<Vec<Outcome>, GroupError> {
-        self.open().await.map_err(GroupError::Lost)?;
-        let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
-            return Err(GroupError::Lost(StoreError::Closed));
-        };
-        let work = async {
-            let done = transact(&session, &looks, &pens, &self.own, commits, &self.clock).await;
-            Ok(done.map(|done| {
-                self.others_write = done.before != self.last_seq;
-                self.last_seq = done.after;
-                done.outcomes
-            }))
-        };
-        let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
-        match done {
-            Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
-            Ok(_) | Err(GroupError::Refused(_)) if !session.client.is_closed() => {
-                (self.session, self.tools) = (Some(session), Some((looks, pens)));
-                done
-            }
-            Ok(outcomes) => Ok(outcomes),
-            Err(GroupError::Refused(error)) => Err(GroupError::Lost(error)),
-            // What bars this session, such as being read-only, may not bar the next.
-            Err(GroupError::Barred(error)) => Err(GroupError::Barred(error)),
-        }
-    }
-
-    /// Makes sure that a session listens, also where nothing is written.
-    async fn listen(&mut self) {
-        if let Err(error) = self.open().await {
-            tracing::warn!(%error, "what other nodes commit cannot be heard; trying again");
-        }
-    }
-
-    /// Makes sure that there is a session with prepared statements.
-    async fn open(&mut self) -> Result<(), StoreError> {
-        if let Some((until, _, error)) = self.closed.as_ref().filter(|(until, ..)| Instant::now() < *until) {
-            tracing::debug!(?until, "the database was just found unreachable");
-            return Err(error.clone());
-        }
-        match self.try_open().await {
-            Ok(()) => {
-                if self.closed.take().is_some() {
-                    tracing::info!("the database is reachable again");
-                }
-                Ok(())
-            }
-            Err(error) => {
-                let pause = self.closed.as_ref().map_or(PAUSES.0, |(_, pause, _)| (*pause * 2).min(PAUSES.1));
-                self.closed = Some((Instant::now() + pause, pause, error.clone()));
-                self.session = None;
-                Err(error)
-            }
-        }
-    }
-
-    async fn try_open(&mut self) -> Result<(), StoreError> {
-        if self.session.as_ref().is_none_or(|session| session.client.is_closed()) {
-            (self.tools, self.session) = (None, None);
-            self.session = Some(Session::connect_and_hear(&self.address, &self.heard).await?);
-        }
-        if let (Some(session), None) = (&self.session, &self.tools) {
-            let preparing = async {
-                self.own.write_by(session.process().await);
-                session.plan_once().await;
-                session.end_what_is_half().await;
-                Ok((Looks::prepare(session).await?, Pens::prepare(session).await?))
-            };
-            self.tools = Some(within(PATIENCE, preparing).await?);
-        }
-        match &self.session {
-            Some(session) if self.heard.is_to_begin(session.number) => {
-                within(PATIENCE, begin_to_listen(session, &self.heard)).await
-            }
-            Some(_) | None => Ok(()),
-        }
-    }
-}
-
-/// From here on a session is told what is committed. What was committed before is found by looking.
-async fn begin_to_listen(session: &Session, heard: &Heard) -> Result<(), StoreError> {
-    match session.client.batch_execute(&format!("LISTEN {CHANNEL}")).await {
-        Ok(()) => {}
-        Err(error) if is_unknown(&error) => {
-            tracing::warn!(
-                error = told(&error),
-                "the database knows no LISTEN; looking every second instead"
-            );
-        }
-        Err(error) => return Err(failed(error)),
-    }
-    heard.begin(session.number);
-    // If it ended meanwhile, nobody else says so any more.
-    if session.client.is_closed() {
-        heard.end(session.number);
-        return Err(StoreError::Failed("the connection ended as it began to listen".into()));
-    }
-    Ok(())
-}
-
-/// What a transaction did, and where the log ended before and after it.
-struct Done {
-    outcomes: Vec<Outcome>,
-    before: u64,
-    after: u64,
-}
-
-impl Done {
-    /// A group that was taken as it is.
-    fn whole(commits: &[&EncodedCommit], own: &Own, before: u64) -> Self {
-        let after = before + events(commits);
-        own.note_behind(before, after);
-        let committed = Committed { last_seq: after };
-        Self { outcomes: commits.iter().map(|_| Outcome::Answered(Ok(committed))).collect(), before, after }
-    }
-}
-
-/// How many events commits add to the log.
-fn events(commits: &[&EncodedCommit]) -> u64 {
-    let events: usize = commits.iter().map(|commit| commit.events.len()).sum();
-    u64::try_from(events).unwrap_or(0)
-}
-
-async fn transact(
-    session: &Session,
-    looks: &Looks,
-    pens: &Pens,
-    own: &Own,
-    commits: &[&EncodedCommit],
-    clock: &NodeClock,
-) -> Result<Done, GroupError> {
-    let notifies = pens.notifies && !own.is_alone();
-    if let Some(terms) = Terms::of(commits) {
-        let terms = Terms { here: Some(clock()), ..terms };
-        match writes::write_on_terms(session, commits, &terms, notifies).await {
-            Taken::Whole { before } => return Ok(Done::whole(commits, own, before)),
-            Taken::Not => {}
-            Taken::Barred(error) => return Err(GroupError::Barred(error)),
-            Taken::Lost(error) => return Err(GroupError::Lost(error)),
-        }
-    }
-    let (known, judgements) = match look(session, looks, commits, clock).await {
-        Ok(looked) => looked,
-        // It asks for ids, hashes and names that were checked when they came in: no commit can make it fail for others.
-        Err(error) => return Err(roll_back(session, error, GroupError::Barred).await),
-    };
-    let accepted: Vec<&EncodedCommit> = commits
-        .iter()
-        .zip(&judgements)
-        .filter(|(_, judgement)| **judgement == Judgement::Accepted)
-        .map(|(commit, _)| *commit)
-        .collect();
-    let before = known.last_seq - events(&accepted);
-    if accepted.is_empty() {
-        session.client.batch_execute("ROLLBACK").await.map_err(|error| GroupError::Lost(failed(error)))?;
-    } else {
-        match writes::write(session, pens, &accepted, notifies).await {
-            Ok(()) => {}
-            Err(WriteError::Open(error)) => {
-                return Err(roll_back(session, error, GroupError::Refused).await);
-            }
-            Err(WriteError::RolledBack(error)) => return Err(GroupError::Refused(error)),
-            Err(WriteError::Lost(error)) => return Err(GroupError::Lost(error)),
-        }
-        own.note_behind(before, known.last_seq);
-    }
-    let committed = Committed { last_seq: known.last_seq };
-    let outcome = |judgement| match judgement {
-        Judgement::Accepted => Outcome::Answered(Ok(committed)),
-        Judgement::Refused(conflict) => Outcome::Answered(Err(CommitError::Conflict(conflict))),
-        Judgement::PutOff => Outcome::PutOff,
-    };
-    let outcomes = judgements.into_iter().map(outcome).collect();
-    Ok(Done { outcomes, before, after: known.last_seq })
-}
-
-/// Takes the lock, looks at what the guards are about, and judges.
-async fn look(
-    session: &Session,
-    looks: &Looks,
-    commits: &[&EncodedCommit],
-    clock: &NodeClock,
-) -> Result<(Known, Vec<Judgement>), StoreError> {
-    let wanted = Wanted::of(commits);
-    let seen = wanted::read(session, looks, &wanted).await?;
-    clock::check(clock(), seen.known.now)?;
-    let mut known = seen.known;
-    let judge = |(commit, readings): (&&EncodedCommit, &Vec<i64>)| known.judge(commit, readings);
-    let judgements = commits.iter().zip(&seen.readings).map(judge).collect();
-    Ok((known, judgements))
-}
-
-/// Ends the transaction after an error. Only if that works is it certain that nothing happened.
-async fn roll_back(
-    session: &Session,
-    error: StoreError,
-    nothing_happened: fn(StoreError) -> GroupError,
-) -> GroupError {
-    match session.client.batch_execute("ROLLBACK").await {
-        Ok(()) => nothing_happened(error),
-        Err(_) => GroupError::Lost(error),
     }
 }

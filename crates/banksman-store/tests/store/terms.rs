@@ -35,7 +35,10 @@ async fn client(database: &Database) -> Client {
 impl Scene {
     /// With action 1 pending.
     async fn new() -> Self {
-        let database = Database::fresh();
+        Self::of(Database::fresh()).await
+    }
+
+    async fn of(database: Database) -> Self {
         let store = node(&database).await;
         store.commit(opening(proposed(1))).await.expect("a proposal");
         let (holder, onlooker) = (client(&database).await, client(&database).await);
@@ -90,13 +93,23 @@ impl Scene {
         waiting.await.expect("an answer")
     }
 
-    async fn assert_refused(&self, commit: Commit, meanwhile: &str, reason: &Conflict) {
+    async fn is_refused_behind(&self, commit: Commit, meanwhile: &str, reason: &Conflict) {
         let before = log_is_whole(&*self.store).await;
         let answer = self.overtaken(commit, meanwhile).await;
-        let refused = matches!(&answer, Err(CommitError::Conflict(conflict)) if conflict == reason);
-        assert!(refused, "{meanwhile}: {answer:?}");
-        assert_eq!(log_is_whole(&*self.store).await, before, "{meanwhile}");
+        assert_refused(self, &answer, reason, before).await;
     }
+}
+
+/// That a commit was refused for this reason, and how many events the log has: none of them its.
+async fn assert_refused(
+    scene: &Scene,
+    answer: &Result<Committed, CommitError>,
+    reason: &Conflict,
+    events: u64,
+) {
+    let refused = matches!(answer, Err(CommitError::Conflict(conflict)) if conflict == reason);
+    assert!(refused, "{answer:?}");
+    assert_eq!(log_is_whole(&*scene.store).await, events);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -132,7 +145,13 @@ async fn whoever_is_ended_because_all_wait_for_each_other_tries_again() {
     let ways =
         [(approve(), ON_TERMS), (Commit { control: change(), ..approve() }, "SELECT%head FOR UPDATE%")];
     for (commit, statement) in ways {
-        let scene = Scene::new().await;
+        // Whoever has waited for so long looks whether all wait for each other. The other one does later.
+        let database = Database::fresh();
+        let patient = "DO $$ BEGIN EXECUTE
+                       format('ALTER DATABASE %I SET deadlock_timeout = ''3s''', current_database()); END $$";
+        database.execute(patient).expect("patience");
+        let scene = Scene::of(database).await;
+        scene.holder.batch_execute("SET deadlock_timeout = '1min'").await.expect("more patience");
         scene.holder.batch_execute("BEGIN; SELECT * FROM head FOR UPDATE").await.expect("the lock");
         let store = Arc::clone(&scene.store);
         let waiting = tokio::spawn(async move { store.commit(commit).await });
@@ -141,7 +160,7 @@ async fn whoever_is_ended_because_all_wait_for_each_other_tries_again() {
             assert!(begin.elapsed() < PATIENCE && !waiting.is_finished(), "nobody waits: {statement}");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        // In the wrong order, and last, so that it is not this one that is ended.
+        // In the wrong order.
         scene
             .holder
             .batch_execute("UPDATE actions SET tool = tool; COMMIT")
@@ -192,9 +211,7 @@ async fn a_move_meets_whoever_moved_the_action_meanwhile() {
     let approve = deciding(&proposed(1).case, "ann", Decision::Approve);
     let moved = "UPDATE actions SET revision = revision + 1";
     let answer = scene.behind_another_move(approve, ON_TERMS, moved).await;
-    let refused = matches!(&answer, Err(CommitError::Conflict(Conflict::CaseMoved(of))) if *of == id(1));
-    assert!(refused, "{answer:?}");
-    assert_eq!(log_is_whole(&*scene.store).await, 1);
+    assert_refused(&scene, &answer, &Conflict::CaseMoved(id(1)), 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -206,7 +223,8 @@ async fn a_proposal_meets_its_twin_that_came_meanwhile() {
     let mut twin = proposed(1);
     twin.case.id = id(2);
     let show = "UPDATE actions a SET join_key = h.join_key FROM hidden h WHERE h.id = a.id";
-    scene.assert_refused(opening(twin), show, &Conflict::Joinable(id(1))).await;
+    let answer = scene.behind_another_move(opening(twin), ON_TERMS, show).await;
+    assert_refused(&scene, &answer, &Conflict::Joinable(id(1)), 1).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -228,7 +246,8 @@ async fn a_key_that_was_used_meanwhile_is_used() {
     scene.database.execute(hide).expect("hidden");
     let show = "INSERT INTO idempotency_keys SELECT * FROM hidden";
     let used = Conflict::IdempotencyKeyUsed { request, action: id(2) };
-    scene.assert_refused(keyed(3), show, &used).await;
+    let answer = scene.behind_another_move(keyed(3), ON_TERMS, show).await;
+    assert_refused(&scene, &answer, &used, 2).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -236,9 +255,9 @@ async fn rules_and_people_that_changed_meanwhile_are_met() {
     let scene = Scene::new().await;
     let approve = || deciding(&proposed(1).case, "ann", Decision::Approve);
     let by_rules = Commit { control_epoch: Some(1), ..approve() };
-    scene.assert_refused(by_rules, "UPDATE head SET epoch = 2", &Conflict::ControlMoved).await;
+    scene.is_refused_behind(by_rules, "UPDATE head SET epoch = 2", &Conflict::ControlMoved).await;
     let by_people = Commit { people_epoch: Some(1), ..approve() };
-    scene.assert_refused(by_people, "UPDATE head SET people_epoch = 2", &Conflict::PeopleMoved).await;
+    scene.is_refused_behind(by_people, "UPDATE head SET people_epoch = 2", &Conflict::PeopleMoved).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
@@ -249,9 +268,9 @@ async fn room_that_was_taken_meanwhile_is_taken() {
         ..opening(proposed(2))
     };
     let agent = "UPDATE pending_by_agents SET count = 3";
-    scene.assert_refused(limited(3, 100), agent, &Conflict::TooManyPendingForAgent).await;
+    scene.is_refused_behind(limited(3, 100), agent, &Conflict::TooManyPendingForAgent).await;
     let all = "UPDATE head SET pending = 5; UPDATE pending_by_agents SET count = 1";
-    scene.assert_refused(limited(100, 5), all, &Conflict::TooManyPending).await;
+    scene.is_refused_behind(limited(100, 5), all, &Conflict::TooManyPending).await;
     // The last place is a place.
     scene.database.execute("UPDATE head SET pending = 1").expect("room");
     let last = "UPDATE head SET pending = 4; UPDATE pending_by_agents SET count = 2";
