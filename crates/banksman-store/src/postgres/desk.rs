@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use super::address::Address;
 use super::clock::{self, NodeClock};
+use super::entry::Turn;
 use super::guards::{Judgement, Known};
 use super::heard::Heard;
 use super::news::CHANNEL;
@@ -49,7 +50,7 @@ pub(super) struct Desk {
     heard: Arc<Heard>,
     /// What this machine takes for the time.
     clock: NodeClock,
-    /// Where the log ended when we last wrote, and whether others had written since the time before.
+    /// Where the log ended when we last wrote, and whether others had written since the time before. Until we know, they have.
     last_seq: u64,
     others_write: bool,
 }
@@ -88,7 +89,7 @@ impl Desk {
             heard,
             clock,
             last_seq: 0,
-            others_write: false,
+            others_write: true,
         }
     }
 
@@ -154,8 +155,9 @@ impl Desk {
         let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
             return Err(GroupError::Lost(StoreError::Closed));
         };
+        let turn = if self.others_write { Turn::Asked } else { Turn::Taken };
         let work = async {
-            let done = transact(&session, &looks, &pens, &self.own, commits, &self.clock).await;
+            let done = transact(&session, &looks, &pens, &self.own, commits, &self.clock, turn).await;
             Ok(done.map(|done| {
                 self.others_write = done.before != self.last_seq;
                 self.last_seq = done.after;
@@ -279,11 +281,12 @@ async fn transact(
     own: &Own,
     commits: &[&EncodedCommit],
     clock: &NodeClock,
+    turn: Turn,
 ) -> Result<Done, GroupError> {
     let notifies = pens.notifies && !own.is_alone();
     if let Some(terms) = Terms::of(commits) {
         let terms = Terms { here: Some(clock()), ..terms };
-        match writes::write_on_terms(session, commits, &terms, notifies).await {
+        match writes::write_on_terms(session, commits, &terms, turn, notifies).await {
             Taken::Whole { before } => return Ok(Done::whole(commits, own, before)),
             Taken::Not => {}
             Taken::Barred(error) => return Err(GroupError::Barred(error)),

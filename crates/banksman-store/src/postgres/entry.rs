@@ -106,6 +106,28 @@ const NOTIFIED: &str = ", pg_notify('CHANNEL', before || ' ' || ?::text)";
 const FROM_TURN: &str = "
     FROM turn";
 
+/// The same where the turn was not taken by asking for it: terms that do not hold are an error here.
+const FROM_THE_TURN: &str = "
+    FROM (SELECT CASE WHEN count(*) = 1 THEN min(before)
+                      ELSE (count(*) || ' rows are as the terms say')::bigint END AS before, min(now) AS now
+          FROM turn) AS had";
+
+/// Apart from those who have more: what would be new must not be negative, and is checked even where it only adds to what
+/// is there.
+const COUNTED_DOWN: &str = ",
+    counted_down AS (
+        UPDATE pending_by_agents p SET count = p.count + n.number
+        FROM turn, unnest(?::agent_row[]) AS n WHERE p.agent = n.agent COLLATE \"C\")";
+
+/// How a group takes its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// By a function, which may have to wait for other nodes.
+    Asked,
+    /// By the statement itself, which costs less where nobody has to be waited for. If somebody has after all, it takes longer.
+    Taken,
+}
+
 /// What is entered before the turn.
 struct Standings {
     /// How many actions are to move.
@@ -116,16 +138,33 @@ struct Standings {
 
 impl Standings {
     /// The part that takes the turn. It asks for what the parts before it did, so that they have done it.
-    fn turn(&self) -> String {
+    fn turn(&self, turn: Turn) -> String {
         let done = |part: &&str| format!("(SELECT count(*) FROM {part})");
         let moved = if self.moves > 0 { done(&"moved") } else { "0".to_owned() };
         let entered: Vec<String> = self.entered.iter().map(done).collect();
         let entered = if entered.is_empty() { "0".to_owned() } else { entered.join(" + ") };
-        format!(
-            "
+        match turn {
+            Turn::Asked => format!(
+                "
     turn AS (
         SELECT before, now FROM take_turn({moved}, ?, {entered}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))"
-        )
+            ),
+            Turn::Taken => format!(
+                "
+    turn AS (
+        UPDATE head SET last_seq = last_seq + terms.events, pending = pending + terms.more,
+                        epoch = head.epoch + terms.epochs, people_epoch = head.people_epoch + terms.people_epochs
+        FROM (SELECT ?::bigint AS moves, ?::bigint AS events, ?::bigint AS more, ?::bigint AS epochs,
+                     ?::bigint AS people_epochs, ?::bigint AS epoch, ?::bigint AS people_epoch, ?::bigint AS most,
+                     ?::bigint AS here, ?::bigint AS apart) AS terms
+        WHERE one = 1 AND {moved} = terms.moves AND {entered} >= 0
+              AND head.epoch = coalesce(terms.epoch, head.epoch)
+              AND head.people_epoch = coalesce(terms.people_epoch, head.people_epoch) AND pending <= terms.most
+              AND abs(coalesce(terms.here - (extract(epoch FROM transaction_timestamp()) * 1000000)::bigint, 0))
+                  <= terms.apart
+        RETURNING last_seq - terms.events AS before, (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS now)"
+            ),
+        }
     }
 }
 
@@ -134,6 +173,7 @@ impl<'a> Entry<'a> {
     pub(super) fn of(
         group: &[&'a EncodedCommit],
         terms: &Terms<'_>,
+        turn: Turn,
         notifies: bool,
     ) -> Result<Self, StoreError> {
         let mut entry = Self { sql: String::with_capacity(4000), columns: Vec::with_capacity(24) };
@@ -144,11 +184,11 @@ impl<'a> Entry<'a> {
             counts.into_iter().filter(changes).partition(|(_, change)| *change < 0);
         entry.part("WITH", []);
         let standings = entry.standings(group)?;
-        entry.turn(group, terms, &standings, change, &fewer)?;
+        entry.turn(group, terms, turn, &standings, change, &fewer)?;
         entry.log(group, &more);
         entry.part(BEFORE, []);
         entry.checks(group, &more, terms, notifies)?;
-        entry.part(FROM_TURN, []);
+        entry.part(if turn == Turn::Asked { FROM_TURN } else { FROM_THE_TURN }, []);
         Ok(entry)
     }
 
@@ -210,6 +250,7 @@ impl<'a> Entry<'a> {
         &mut self,
         group: &[&EncodedCommit],
         terms: &Terms<'_>,
+        turn: Turn,
         standings: &Standings,
         change: i64,
         fewer: &[(&'a str, i64)],
@@ -219,7 +260,7 @@ impl<'a> Entry<'a> {
         };
         let most = terms.most.map(int).transpose()?.map_or(i64::MAX, |most| most.saturating_sub(change));
         let fewer: Vec<_> = fewer.iter().map(|(agent, change)| records::agent(agent, *change)).collect();
-        let columns: [Column<'a>; 11] = [
+        let mut columns: Vec<Column<'a>> = vec![
             Box::new(standings.moves),
             Box::new(int(group.iter().map(|commit| commit.events.len() as u64).sum())?),
             Box::new(change),
@@ -230,9 +271,17 @@ impl<'a> Entry<'a> {
             Box::new(most),
             Box::new(terms.here.map(Timestamp::as_micros)),
             Box::new(clock::APART_MICROS),
-            Box::new(Some(fewer).filter(|fewer| !fewer.is_empty())),
         ];
-        self.part(&standings.turn(), columns);
+        match turn {
+            Turn::Asked => {
+                columns.push(Box::new(Some(fewer).filter(|fewer| !fewer.is_empty())));
+                self.part(&standings.turn(turn), columns);
+            }
+            Turn::Taken => {
+                self.part(&standings.turn(turn), columns);
+                self.rows(COUNTED_DOWN, fewer);
+            }
+        }
         Ok(())
     }
 

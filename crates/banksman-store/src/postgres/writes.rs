@@ -12,7 +12,7 @@ use tokio_postgres::{Row, Statement};
 
 use super::columns::{Column, column};
 use super::control;
-use super::entry::Entry;
+use super::entry::{Entry, Turn};
 use super::news::CHANNEL;
 use super::post::PostPens;
 use super::rows::count;
@@ -90,9 +90,10 @@ pub(super) async fn write_on_terms(
     session: &Session,
     group: &[&EncodedCommit],
     terms: &Terms<'_>,
+    turn: Turn,
     notifies: bool,
 ) -> Taken {
-    let Ok(Entry { sql, columns }) = Entry::of(group, terms, notifies) else { return Taken::Not };
+    let Ok(Entry { sql, columns }) = Entry::of(group, terms, turn, notifies) else { return Taken::Not };
     let statement = match session.prepare(&sql).await {
         Ok(statement) => statement,
         Err(error) => return not_taken(&error),
@@ -141,7 +142,7 @@ pub(super) async fn write(
     accepted: &[&EncodedCommit],
     notifies: bool,
 ) -> Result<(), WriteError> {
-    let entry = Entry::of(accepted, &Terms::default(), notifies).map_err(WriteError::Open)?;
+    let entry = Entry::of(accepted, &Terms::default(), Turn::Asked, notifies).map_err(WriteError::Open)?;
     let statement = session.prepare(&entry.sql).await.map_err(|error| WriteError::Open(failed(error)))?;
     // Before what else there is: an edited action gives back what it added, and then adds anew.
     let mut lines = vec![Line { statement, columns: entry.columns }];

@@ -15,7 +15,7 @@ use tokio_postgres::Client;
 use crate::script::{PATIENCE, deciding, id, log_is_whole, node, now, opening, proposed};
 
 /// How the statement looks that the database takes on terms.
-const ON_TERMS: &str = "WITH%take_turn%";
+const ON_TERMS: &str = "WITH%turn AS%";
 
 struct Scene {
     database: Database,
@@ -33,14 +33,16 @@ async fn client(database: &Database) -> Client {
 }
 
 impl Scene {
-    /// With action 1 pending.
-    async fn new() -> Self {
-        Self::of(Database::fresh()).await
+    /// With action 1 pending: of a node that is alone and takes its turn, and of one that does not know and asks for it.
+    async fn each() -> [Self; 2] {
+        let alone = Self::of(Database::fresh(), true).await;
+        [alone, Self::of(Database::fresh(), false).await]
     }
 
-    async fn of(database: Database) -> Self {
+    async fn of(database: Database, alone: bool) -> Self {
         let store = node(&database).await;
-        store.commit(opening(proposed(1))).await.expect("a proposal");
+        let first = if alone { Arc::clone(&store) } else { node(&database).await };
+        first.commit(opening(proposed(1))).await.expect("a proposal");
         let (holder, onlooker) = (client(&database).await, client(&database).await);
         Self { database, store, holder, onlooker }
     }
@@ -114,43 +116,49 @@ async fn assert_refused(
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn what_nobody_came_between_is_taken_when_its_turn_comes() {
-    let scene = Scene::new().await;
-    let case = proposed(1).case;
-    let others = "UPDATE head SET last_seq = last_seq";
-    scene.overtaken(deciding(&case, "ann", Decision::Approve), others).await.expect("a decision");
-    scene.overtaken(opening(proposed(2)), others).await.expect("a proposal");
-    assert_eq!(log_is_whole(&*scene.store).await, 3);
-    assert_eq!(scene.store.pending_count().await.expect("a count"), 1);
+    for scene in Scene::each().await {
+        let case = proposed(1).case;
+        let others = "UPDATE head SET last_seq = last_seq";
+        scene.overtaken(deciding(&case, "ann", Decision::Approve), others).await.expect("a decision");
+        scene.overtaken(opening(proposed(2)), others).await.expect("a proposal");
+        assert_eq!(log_is_whole(&*scene.store).await, 3);
+        assert_eq!(scene.store.pending_count().await.expect("a count"), 1);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn nobody_who_waits_for_an_action_has_the_turn_meanwhile() {
     // What has to be looked at first: it changes the house rules too.
-    let scene = Scene::new().await;
+    let scene = Scene::of(Database::fresh(), true).await;
     let change = ControlChange::SetMode(Mode::Shadow);
     let approve = || deciding(&proposed(1).case, "ann", Decision::Approve);
     let looked_at = Commit { control: vec![change], ..approve() };
     let locked = "SELECT * FROM actions FOR UPDATE";
     scene.behind_another_move(looked_at, "SELECT 1 FROM actions%", locked).await.expect("a decision");
     assert_eq!(log_is_whole(&*scene.store).await, 2);
-    let scene = Scene::new().await;
-    scene.behind_another_move(approve(), ON_TERMS, locked).await.expect("a decision");
-    assert_eq!(log_is_whole(&*scene.store).await, 2);
+    for scene in Scene::each().await {
+        scene.behind_another_move(approve(), ON_TERMS, locked).await.expect("a decision");
+        assert_eq!(log_is_whole(&*scene.store).await, 2);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn whoever_is_ended_because_all_wait_for_each_other_tries_again() {
     let approve = || deciding(&proposed(1).case, "ann", Decision::Approve);
     let change = || vec![ControlChange::SetMode(Mode::Shadow)];
-    let ways =
-        [(approve(), ON_TERMS), (Commit { control: change(), ..approve() }, "SELECT%head FOR UPDATE%")];
-    for (commit, statement) in ways {
+    let looked_at = Commit { control: change(), ..approve() };
+    let ways = [
+        (approve(), ON_TERMS, true),
+        (approve(), ON_TERMS, false),
+        (looked_at, "SELECT%head FOR UPDATE%", true),
+    ];
+    for (commit, statement, alone) in ways {
         // Whoever has waited for so long looks whether all wait for each other. The other one does later.
         let database = Database::fresh();
         let patient = "DO $$ BEGIN EXECUTE
                        format('ALTER DATABASE %I SET deadlock_timeout = ''3s''', current_database()); END $$";
         database.execute(patient).expect("patience");
-        let scene = Scene::of(database).await;
+        let scene = Scene::of(database, alone).await;
         scene.holder.batch_execute("SET deadlock_timeout = '1min'").await.expect("more patience");
         scene.holder.batch_execute("BEGIN; SELECT * FROM head FOR UPDATE").await.expect("the lock");
         let store = Arc::clone(&scene.store);
@@ -173,106 +181,114 @@ async fn whoever_is_ended_because_all_wait_for_each_other_tries_again() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_full_house_writes_nothing_to_find_out() {
-    let scene = Scene::new().await;
-    // Sequences are not rolled back.
-    let counted = "CREATE SEQUENCE rows; CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS
+    for scene in Scene::each().await {
+        // Sequences are not rolled back.
+        let counted = "CREATE SEQUENCE rows; CREATE FUNCTION counted() RETURNS trigger LANGUAGE plpgsql AS
                    'BEGIN PERFORM nextval(''rows''); RETURN NEW; END';
                    CREATE TRIGGER counted BEFORE INSERT ON actions FOR EACH ROW EXECUTE FUNCTION counted()";
-    scene.database.execute(counted).expect("a trigger");
-    let limits = Some(PendingLimits { per_agent: 100, total: 0 });
-    let answer = scene.store.commit(Commit { limits, ..opening(proposed(2)) }).await;
-    assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooManyPending))), "{answer:?}");
-    let rows = scene.onlooker.query_one("SELECT is_called FROM rows", &[]).await.expect("a look");
-    assert!(!rows.get::<_, bool>(0), "a row was written and taken back");
+        scene.database.execute(counted).expect("a trigger");
+        let limits = Some(PendingLimits { per_agent: 100, total: 0 });
+        let answer = scene.store.commit(Commit { limits, ..opening(proposed(2)) }).await;
+        assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooManyPending))), "{answer:?}");
+        let rows = scene.onlooker.query_one("SELECT is_called FROM rows", &[]).await.expect("a look");
+        assert!(!rows.get::<_, bool>(0), "a row was written and taken back");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn fewer_than_before_may_still_be_too_many() {
-    let scene = Scene::new().await;
-    for number in [2, 3] {
-        scene.store.commit(opening(proposed(number))).await.expect("a proposal");
+    for scene in Scene::each().await {
+        for number in [2, 3] {
+            scene.store.commit(opening(proposed(number))).await.expect("a proposal");
+        }
+        // Of three, two are denied; a new one would make two, where one is allowed by now.
+        let mut commit = opening(proposed(4));
+        for number in [1, 2] {
+            let denial = deciding(&proposed(number).case, "ann", Decision::Deny);
+            commit.advanced.extend(denial.advanced);
+            commit.events.extend(denial.events);
+        }
+        commit.limits = Some(PendingLimits { per_agent: 1, total: 100 });
+        let answer = scene.store.commit(commit).await;
+        assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooManyPendingForAgent))), "{answer:?}");
+        assert_eq!(log_is_whole(&*scene.store).await, 3);
     }
-    // Of three, two are denied; a new one would make two, where one is allowed by now.
-    let mut commit = opening(proposed(4));
-    for number in [1, 2] {
-        let denial = deciding(&proposed(number).case, "ann", Decision::Deny);
-        commit.advanced.extend(denial.advanced);
-        commit.events.extend(denial.events);
-    }
-    commit.limits = Some(PendingLimits { per_agent: 1, total: 100 });
-    let answer = scene.store.commit(commit).await;
-    assert!(matches!(answer, Err(CommitError::Conflict(Conflict::TooManyPendingForAgent))), "{answer:?}");
-    assert_eq!(log_is_whole(&*scene.store).await, 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_move_meets_whoever_moved_the_action_meanwhile() {
-    let scene = Scene::new().await;
-    let approve = deciding(&proposed(1).case, "ann", Decision::Approve);
-    let moved = "UPDATE actions SET revision = revision + 1";
-    let answer = scene.behind_another_move(approve, ON_TERMS, moved).await;
-    assert_refused(&scene, &answer, &Conflict::CaseMoved(id(1)), 1).await;
+    for scene in Scene::each().await {
+        let approve = deciding(&proposed(1).case, "ann", Decision::Approve);
+        let moved = "UPDATE actions SET revision = revision + 1";
+        let answer = scene.behind_another_move(approve, ON_TERMS, moved).await;
+        assert_refused(&scene, &answer, &Conflict::CaseMoved(id(1)), 1).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_proposal_meets_its_twin_that_came_meanwhile() {
-    let scene = Scene::new().await;
-    // As if action 1 were not there yet: nobody can join it.
-    let hide = "CREATE TABLE hidden AS SELECT id, join_key FROM actions; UPDATE actions SET join_key = NULL";
-    scene.database.execute(hide).expect("hidden");
-    let mut twin = proposed(1);
-    twin.case.id = id(2);
-    let show = "UPDATE actions a SET join_key = h.join_key FROM hidden h WHERE h.id = a.id";
-    let answer = scene.behind_another_move(opening(twin), ON_TERMS, show).await;
-    assert_refused(&scene, &answer, &Conflict::Joinable(id(1)), 1).await;
+    for scene in Scene::each().await {
+        // As if action 1 were not there yet: nobody can join it.
+        let hide =
+            "CREATE TABLE hidden AS SELECT id, join_key FROM actions; UPDATE actions SET join_key = NULL";
+        scene.database.execute(hide).expect("hidden");
+        let mut twin = proposed(1);
+        twin.case.id = id(2);
+        let show = "UPDATE actions a SET join_key = h.join_key FROM hidden h WHERE h.id = a.id";
+        let answer = scene.behind_another_move(opening(twin), ON_TERMS, show).await;
+        assert_refused(&scene, &answer, &Conflict::Joinable(id(1)), 1).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_key_that_was_used_meanwhile_is_used() {
-    let scene = Scene::new().await;
-    let request = Digest::of(b"a request");
-    let keyed = |number: u64| {
-        let key = IdempotencyKey {
-            agent: "riley".into(),
-            key: "once".into(),
-            request,
-            action: id(number),
-            at: now(),
+    for scene in Scene::each().await {
+        let request = Digest::of(b"a request");
+        let keyed = |number: u64| {
+            let key = IdempotencyKey {
+                agent: "riley".into(),
+                key: "once".into(),
+                request,
+                action: id(number),
+                at: now(),
+            };
+            Commit { idempotency: Some(key), ..opening(proposed(number)) }
         };
-        Commit { idempotency: Some(key), ..opening(proposed(number)) }
-    };
-    scene.store.commit(keyed(2)).await.expect("a proposal");
-    let hide = "CREATE TABLE hidden AS SELECT * FROM idempotency_keys; DELETE FROM idempotency_keys";
-    scene.database.execute(hide).expect("hidden");
-    let show = "INSERT INTO idempotency_keys SELECT * FROM hidden";
-    let used = Conflict::IdempotencyKeyUsed { request, action: id(2) };
-    let answer = scene.behind_another_move(keyed(3), ON_TERMS, show).await;
-    assert_refused(&scene, &answer, &used, 2).await;
+        scene.store.commit(keyed(2)).await.expect("a proposal");
+        let hide = "CREATE TABLE hidden AS SELECT * FROM idempotency_keys; DELETE FROM idempotency_keys";
+        scene.database.execute(hide).expect("hidden");
+        let show = "INSERT INTO idempotency_keys SELECT * FROM hidden";
+        let used = Conflict::IdempotencyKeyUsed { request, action: id(2) };
+        let answer = scene.behind_another_move(keyed(3), ON_TERMS, show).await;
+        assert_refused(&scene, &answer, &used, 2).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn rules_and_people_that_changed_meanwhile_are_met() {
-    let scene = Scene::new().await;
-    let approve = || deciding(&proposed(1).case, "ann", Decision::Approve);
-    let by_rules = Commit { control_epoch: Some(1), ..approve() };
-    scene.is_refused_behind(by_rules, "UPDATE head SET epoch = 2", &Conflict::ControlMoved).await;
-    let by_people = Commit { people_epoch: Some(1), ..approve() };
-    scene.is_refused_behind(by_people, "UPDATE head SET people_epoch = 2", &Conflict::PeopleMoved).await;
+    for scene in Scene::each().await {
+        let approve = || deciding(&proposed(1).case, "ann", Decision::Approve);
+        let by_rules = Commit { control_epoch: Some(1), ..approve() };
+        scene.is_refused_behind(by_rules, "UPDATE head SET epoch = 2", &Conflict::ControlMoved).await;
+        let by_people = Commit { people_epoch: Some(1), ..approve() };
+        scene.is_refused_behind(by_people, "UPDATE head SET people_epoch = 2", &Conflict::PeopleMoved).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn room_that_was_taken_meanwhile_is_taken() {
-    let scene = Scene::new().await;
-    let limited = |per_agent, total| Commit {
-        limits: Some(PendingLimits { per_agent, total }),
-        ..opening(proposed(2))
-    };
-    let agent = "UPDATE pending_by_agents SET count = 3";
-    scene.is_refused_behind(limited(3, 100), agent, &Conflict::TooManyPendingForAgent).await;
-    let all = "UPDATE head SET pending = 5; UPDATE pending_by_agents SET count = 1";
-    scene.is_refused_behind(limited(100, 5), all, &Conflict::TooManyPending).await;
-    // The last place is a place.
-    scene.database.execute("UPDATE head SET pending = 1").expect("room");
-    let last = "UPDATE head SET pending = 4; UPDATE pending_by_agents SET count = 2";
-    scene.overtaken(limited(3, 5), last).await.expect("a proposal");
+    for scene in Scene::each().await {
+        let limited = |per_agent, total| Commit {
+            limits: Some(PendingLimits { per_agent, total }),
+            ..opening(proposed(2))
+        };
+        let agent = "UPDATE pending_by_agents SET count = 3";
+        scene.is_refused_behind(limited(3, 100), agent, &Conflict::TooManyPendingForAgent).await;
+        let all = "UPDATE head SET pending = 5; UPDATE pending_by_agents SET count = 1";
+        scene.is_refused_behind(limited(100, 5), all, &Conflict::TooManyPending).await;
+        // The last place is a place.
+        scene.database.execute("UPDATE head SET pending = 1").expect("room");
+        let last = "UPDATE head SET pending = 4; UPDATE pending_by_agents SET count = 2";
+        scene.overtaken(limited(3, 5), last).await.expect("a proposal");
+    }
 }
