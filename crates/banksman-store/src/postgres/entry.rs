@@ -119,7 +119,8 @@ const COUNTED_DOWN: &str = ",
         UPDATE pending_by_agents p SET count = p.count + n.number
         FROM turn, unnest(?::agent_row[]) AS n WHERE p.agent = n.agent COLLATE \"C\")";
 
-/// How a group takes its turn.
+/// How a group takes its turn. Both ways hold the same terms, once in SQL of `take_turn` (migration 9) and once here: tests try both
+/// (`tests/store/terms.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
     /// By a function, which may have to wait for other nodes.

@@ -49,7 +49,7 @@ impl Default for Heard {
 }
 
 /// By which a session hears. When its connection ends, it is gone.
-pub(super) struct Ear {
+struct Ear {
     session: u64,
     heard: Arc<Heard>,
 }
