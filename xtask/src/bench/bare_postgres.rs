@@ -32,6 +32,14 @@ pub(crate) fn create_database(url: &str, name: &str) -> anyhow::Result<()> {
     Ok(bare.runtime.block_on(bare.client.batch_execute(&format!("CREATE DATABASE \"{name}\"")))?)
 }
 
+/// The number of the next transaction that writes.
+pub(crate) fn next_transaction(url: &str) -> anyhow::Result<u64> {
+    const ASK: &str = "SELECT pg_snapshot_xmax(pg_current_snapshot())::text";
+    let bare = Bare::connect(url)?;
+    let row = bare.runtime.block_on(bare.client.query_one(ASK, &[]))?;
+    Ok(row.get::<_, &str>(0).parse()?)
+}
+
 /// Cycles per second of `clients` threads. Connecting and preparing are not counted.
 pub(crate) fn cycles_per_second(url: &str, clients: usize, cycles: usize) -> anyhow::Result<f64> {
     let bare = Bare::connect(url)?;

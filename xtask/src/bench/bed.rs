@@ -92,6 +92,11 @@ impl Bed {
         }
     }
 
+    /// How many transactions have written to the database so far.
+    pub(crate) fn database_transactions(&self) -> anyhow::Result<u64> {
+        self.cluster.as_ref().map_or(Ok(0), |cluster| bare_postgres::next_transaction(&cluster.url()))
+    }
+
     /// Processor time of the database's own processes, in seconds.
     pub(crate) fn database_cpu(&self) -> anyhow::Result<f64> {
         self.cluster.as_ref().map_or(Ok(0.0), |cluster| server::cpu_of_children(cluster.pid()))

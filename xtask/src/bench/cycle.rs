@@ -89,6 +89,7 @@ struct Contender {
     server_cpu: f64,
     database_cpu: f64,
     load_cpu: f64,
+    transactions: u64,
 }
 
 /// The bare loop and each number of nodes of each build take turns, so that what the machine does besides meets all of them.
@@ -165,14 +166,17 @@ impl Contender {
             server_cpu: 0.0,
             database_cpu: 0.0,
             load_cpu: 0.0,
+            transactions: 0,
         }
     }
 
     fn run(&mut self, bed: &Bed, clients: usize, cycles: usize, first: usize) -> anyhow::Result<f64> {
         let cpu = || Ok::<_, anyhow::Error>((bed.database_cpu()?, server::cpu_of("self")?));
+        let transactions_before = bed.database_transactions()?;
         let (server_before, (database_before, load_before)) = (self.house.cpu()?, cpu()?);
         let measured = load::run(&self.house, clients, cycles, first)?;
         let (server_after, (database_after, load_after)) = (self.house.cpu()?, cpu()?);
+        self.transactions += bed.database_transactions()? - transactions_before;
         self.server_cpu += server_after - server_before;
         self.database_cpu += database_after - database_before;
         self.load_cpu += load_after - load_before;
@@ -186,7 +190,8 @@ impl Contender {
     fn report(mut self, all_cycles: usize) -> serde_json::Value {
         let share = |samples: &mut Vec<f64>, at: f64| rounded(percentile(samples, at), 3);
         #[expect(clippy::cast_precision_loss, reason = "a rate")]
-        let per_cycle = |seconds: f64| rounded(seconds * 1e6 / all_cycles as f64, 0);
+        let (all_cycles, transactions) = (all_cycles as f64, self.transactions as f64);
+        let per_cycle = |seconds: f64| rounded(seconds * 1e6 / all_cycles, 0);
         json!({
             "binary": self.binary,
             "nodes": self.nodes,
@@ -202,6 +207,7 @@ impl Contender {
             "server_cpu_us_per_cycle": per_cycle(self.server_cpu),
             "database_cpu_us_per_cycle": per_cycle(self.database_cpu),
             "load_cpu_us_per_cycle": per_cycle(self.load_cpu),
+            "database_transactions_per_cycle": rounded(transactions / all_cycles, 3),
         })
     }
 }

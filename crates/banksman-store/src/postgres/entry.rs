@@ -95,9 +95,14 @@ const BEFORE: &str = "
     SELECT before";
 const IN_TIME: &str = ",
     CASE WHEN now < ?::bigint THEN 0 ELSE ('late by ' || now - ?::bigint || ' microseconds')::integer END";
+/// Of agents that have more, and of those that have fewer: these may still have too many.
 const ALL_WITHIN: &str = ",
     (SELECT CASE WHEN count(*) = 0 THEN 0 ELSE (count(*) || ' agents hold too much')::integer END
      FROM counted c JOIN unnest(?::agent_row[]) AS n ON n.agent COLLATE \"C\" = c.agent
+     WHERE c.count > n.number)";
+const ALL_STILL_WITHIN: &str = ",
+    (SELECT CASE WHEN count(*) = 0 THEN 0 ELSE (count(*) || ' agents still hold too much')::integer END
+     FROM counted_down c JOIN unnest(?::agent_row[]) AS n ON n.agent COLLATE \"C\" = c.agent
      WHERE c.count > n.number)";
 
 /// What is told where others listen; nothing more where it is empty.
@@ -117,9 +122,10 @@ const FROM_THE_TURN: &str = "
 const COUNTED_DOWN: &str = ",
     counted_down AS (
         UPDATE pending_by_agents p SET count = p.count + n.number
-        FROM turn, unnest(?::agent_row[]) AS n WHERE p.agent = n.agent COLLATE \"C\")";
+        FROM turn, unnest(?::agent_row[]) AS n WHERE p.agent = n.agent COLLATE \"C\"
+        RETURNING p.agent, p.count)";
 
-/// How a group takes its turn. Both ways hold the same terms, once in SQL of `take_turn` (migration 9) and once here: tests try both
+/// How a group takes its turn. Both ways hold the same terms, once in SQL of `take_turn` (migration 10) and once here: tests try both
 /// (`tests/store/terms.rs`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
@@ -137,6 +143,26 @@ struct Standings {
     entered: Vec<&'static str>,
 }
 
+/// Agents of whom more are pending, or fewer.
+struct Agents<'a> {
+    /// How many more or fewer.
+    changes: Vec<records::Record<'a>>,
+    /// How many there may be, of those that there is a limit for.
+    most: Vec<records::Record<'a>>,
+}
+
+impl<'a> Agents<'a> {
+    fn of(changes: &[(&'a str, i64)], terms: &Terms<'_>) -> Result<Self, StoreError> {
+        let most = changes.iter().filter_map(|(agent, _)| Some((*agent, *terms.most_of.get(agent)?)));
+        Ok(Self {
+            changes: changes.iter().map(|(agent, change)| records::agent(agent, *change)).collect(),
+            most: most
+                .map(|(agent, most)| Ok(records::agent(agent, int(most)?)))
+                .collect::<Result<_, StoreError>>()?,
+        })
+    }
+}
+
 impl Standings {
     /// The part that takes the turn. It asks for what the parts before it did, so that they have done it.
     fn turn(&self, turn: Turn) -> String {
@@ -148,7 +174,7 @@ impl Standings {
             Turn::Asked => format!(
                 "
     turn AS (
-        SELECT before, now FROM take_turn({moved}, ?, {entered}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))"
+        SELECT before, now FROM take_turn({moved}, ?, {entered}, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?))"
             ),
             Turn::Taken => format!(
                 "
@@ -183,12 +209,13 @@ impl<'a> Entry<'a> {
         let changes = |(agent, change): &(&str, i64)| *change != 0 || terms.most_of.contains_key(agent);
         let (fewer, more): (Vec<_>, Vec<_>) =
             counts.into_iter().filter(changes).partition(|(_, change)| *change < 0);
+        let (fewer, more) = (Agents::of(&fewer, terms)?, Agents::of(&more, terms)?);
         entry.part("WITH", []);
         let standings = entry.standings(group)?;
-        entry.turn(group, terms, turn, &standings, change, &fewer)?;
-        entry.log(group, &more);
+        let still = entry.turn(group, terms, turn, &standings, change, fewer)?;
+        entry.log(group, more.changes);
         entry.part(BEFORE, []);
-        entry.checks(group, &more, terms, notifies)?;
+        entry.checks(group, more.most, still, terms, notifies);
         entry.part(if turn == Turn::Asked { FROM_TURN } else { FROM_THE_TURN }, []);
         Ok(entry)
     }
@@ -247,6 +274,7 @@ impl<'a> Entry<'a> {
         Ok(Standings { moves: int(moved.len() as u64)?, entered })
     }
 
+    /// The turn, and what it does for agents of whom fewer are pending. Hands back whose limits are still to be checked.
     fn turn(
         &mut self,
         group: &[&EncodedCommit],
@@ -254,13 +282,12 @@ impl<'a> Entry<'a> {
         turn: Turn,
         standings: &Standings,
         change: i64,
-        fewer: &[(&'a str, i64)],
-    ) -> Result<(), StoreError> {
+        fewer: Agents<'a>,
+    ) -> Result<Vec<records::Record<'a>>, StoreError> {
         let raised = |which: fn(&EncodedCommit) -> bool| -> i64 {
             group.iter().map(|commit| i64::from(which(commit))).sum()
         };
         let most = terms.most.map(int).transpose()?.map_or(i64::MAX, |most| most.saturating_sub(change));
-        let fewer: Vec<_> = fewer.iter().map(|(agent, change)| records::agent(agent, *change)).collect();
         let mut columns: Vec<Column<'a>> = vec![
             Box::new(standings.moves),
             Box::new(int(group.iter().map(|commit| commit.events.len() as u64).sum())?),
@@ -275,19 +302,23 @@ impl<'a> Entry<'a> {
         ];
         match turn {
             Turn::Asked => {
-                columns.push(Box::new(Some(fewer).filter(|fewer| !fewer.is_empty())));
+                columns.extend(
+                    [fewer.changes, fewer.most]
+                        .map(|rows| -> Column<'a> { Box::new(Some(rows).filter(|rows| !rows.is_empty())) }),
+                );
                 self.part(&standings.turn(turn), columns);
+                Ok(Vec::new())
             }
             Turn::Taken => {
                 self.part(&standings.turn(turn), columns);
-                self.rows(COUNTED_DOWN, fewer);
+                self.rows(COUNTED_DOWN, fewer.changes);
+                Ok(fewer.most)
             }
         }
-        Ok(())
     }
 
     /// What happened, whom to tell, and of whom more are pending.
-    fn log(&mut self, group: &[&'a EncodedCommit], more: &[(&'a str, i64)]) {
+    fn log(&mut self, group: &[&'a EncodedCommit], more: Vec<records::Record<'a>>) {
         let (mut events, mut notices) = (Vec::new(), Vec::new());
         for (commit, next) in group.iter().zip(places(group)) {
             // A notice has the place of an event of its commit, and so one that is never used again: otherwise whoever
@@ -302,28 +333,27 @@ impl<'a> Entry<'a> {
         if !settled.is_empty() {
             self.part(SETTLED, [column(&settled, |id| *id)]);
         }
-        self.rows(COUNTED, more.iter().map(|(agent, change)| records::agent(agent, *change)).collect());
+        self.rows(COUNTED, more);
     }
 
     /// What else must hold, and what others are told.
     fn checks(
         &mut self,
         group: &[&'a EncodedCommit],
-        more: &[(&'a str, i64)],
+        most: Vec<records::Record<'a>>,
+        still_most: Vec<records::Record<'a>>,
         terms: &Terms<'_>,
         notifies: bool,
-    ) -> Result<(), StoreError> {
+    ) {
         if let Some(end) = terms.before {
             let end = end.as_micros();
             self.part(IN_TIME, [Box::new(end) as Column<'a>, Box::new(end)]);
         }
-        let limits = more.iter().filter_map(|(agent, _)| Some((*agent, *terms.most_of.get(agent)?)));
-        let limits = limits.map(|(agent, most)| Ok(records::agent(agent, int(most)?)));
-        self.rows(ALL_WITHIN, limits.collect::<Result<_, StoreError>>()?);
+        self.rows(ALL_WITHIN, most);
+        self.rows(ALL_STILL_WITHIN, still_most);
         if notifies && group.iter().any(|commit| !commit.events.is_empty()) {
             self.part(&NOTIFIED.replace("CHANNEL", CHANNEL), [Box::new(tell(group)) as Column<'a>]);
         }
-        Ok(())
     }
 }
 

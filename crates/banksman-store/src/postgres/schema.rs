@@ -16,6 +16,7 @@ pub(super) const MIGRATIONS: &[&str] = &[
     include_str!("migrations/0007_ledger.sql"),
     include_str!("migrations/0008_rows_at_once.sql"),
     include_str!("migrations/0009_turns.sql"),
+    include_str!("migrations/0010_still_too_many.sql"),
 ];
 
 /// Nodes that start together migrate one after the other. The number is any that no one else on the server uses.

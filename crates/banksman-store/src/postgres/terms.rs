@@ -40,7 +40,7 @@ impl<'a> Terms<'a> {
             before: group.iter().flat_map(|commit| &commit.advanced).filter_map(|row| row.before).min(),
             ..Self::default()
         };
-        // Nothing has to be written to find out that there is no room, and fewer of an agent may still be too many.
+        // Nothing has to be written to find out that there is no room.
         let has_room = |limits: &PendingLimits| limits.total > 0 && limits.per_agent > 0;
         for commit in group {
             let mut held = commit.opened.iter().filter(|row| row.case.status() == Status::Pending).peekable();
@@ -53,10 +53,6 @@ impl<'a> Terms<'a> {
                 let most = terms.most_of.entry(&row.case.agent).or_insert(limits.per_agent);
                 *most = limits.per_agent.min(*most);
             }
-        }
-        let fewer = |(agent, change): (&str, i64)| change < 0 && terms.most_of.contains_key(agent);
-        if !terms.most_of.is_empty() && counts(group).into_iter().any(fewer) {
-            return None;
         }
         Some(terms)
     }

@@ -7,6 +7,7 @@ mod chaos;
 mod million;
 mod nodes;
 mod postgres;
+mod rows;
 mod script;
 mod telling;
 mod terms;
