@@ -139,7 +139,13 @@ impl Engine {
                     fresh = true;
                     continue;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    if matches!(&error, EngineError::Refused { refusal, .. } if goes_by_time(refusal)) {
+                        // Told for good, by a clock that may be wrong.
+                        self.store.check_clock().await?;
+                    }
+                    return Err(error);
+                }
             };
             let guarded_epoch = (house == House::Guarded).then_some(control.epoch);
             match self.commit_plan(&case, planned, guarded_epoch).await {
@@ -220,6 +226,11 @@ impl Engine {
 /// Whether freezes or delegations have to do with a refusal.
 fn goes_by_rules(refusal: &Refusal) -> bool {
     matches!(refusal, Refusal::Frozen { .. } | Refusal::MissingRole { .. })
+}
+
+/// Whether another clock would have answered otherwise.
+fn goes_by_time(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::Expired { .. } | Refusal::Lapsed { .. })
 }
 
 /// What the lifecycle would have said, had its clock been that of the store.

@@ -29,13 +29,30 @@ impl Engine {
         scope: FreezeScope,
         reason: String,
     ) -> Result<Freeze, EngineError> {
+        self.freeze_by(by.name.clone(), Actor::from(by), scope, reason).await
+    }
+
+    async fn freeze_by(
+        &self,
+        by: String,
+        actor: Actor,
+        scope: FreezeScope,
+        reason: String,
+    ) -> Result<Freeze, EngineError> {
         let now = self.clock.now();
         let (millis, entropy) = ids::fresh(now)?;
-        let freeze =
-            Freeze { id: FreezeId::from_parts(millis, entropy), scope, reason, by: by.name.clone(), at: now };
-        let event = Event::general(now, Actor::from(by), Fact::Frozen { freeze: freeze.clone() });
+        let freeze = Freeze { id: FreezeId::from_parts(millis, entropy), scope, reason, by, at: now };
+        let event = Event::general(now, actor, Fact::Frozen { freeze: freeze.clone() });
         self.change_house(ControlChange::Freeze(freeze.clone()), event).await?;
         Ok(freeze)
+    }
+
+    /// Freezes everything because of what the server itself has found, until a person lifts it.
+    ///
+    /// # Errors
+    /// If it cannot be recorded.
+    pub async fn freeze_everything(&self, reason: String) -> Result<Freeze, EngineError> {
+        self.freeze_by("banksman".to_owned(), Actor::System, FreezeScope::Everything, reason).await
     }
 
     /// Lifts a freeze.

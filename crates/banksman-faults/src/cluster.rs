@@ -88,8 +88,7 @@ impl Cluster {
             "--no-sync",
             "-D",
         ]);
-        let output = initdb.arg(&data).current_dir(folder.path()).output()?;
-        ensure!(output.status.success(), "initdb failed: {}", String::from_utf8_lossy(&output.stderr));
+        done(initdb.arg(&data).current_dir(folder.path()))?;
         let server = spawn(folder.path(), &data, &programs, user.as_ref(), durability)?;
         let mut cluster = Self { folder, data, programs, user, durability, server };
         cluster.wait()?;
@@ -180,6 +179,67 @@ impl Cluster {
         }
     }
 
+    /// Another server that follows this one. From now on this one answers no commit that is not safe there as well.
+    ///
+    /// # Errors
+    /// If it cannot be made, or does not follow.
+    pub fn follow(&self) -> anyhow::Result<Self> {
+        let folder = tempfile::Builder::new().prefix("banksman-pg-").tempdir()?;
+        if let Some(user) = &self.user {
+            chown(folder.path(), Some(user.uid), Some(user.gid))?;
+        }
+        let data = folder.path().join("data");
+        let mut copy = self.program("pg_basebackup")?;
+        copy.args(["--username=banksman", "--checkpoint=fast", "--no-sync", "--write-recovery-conf", "-h"]);
+        done(copy.arg(self.folder.path()).arg("-D").arg(&data))?;
+        let user = Unprivileged::find()?;
+        let server = spawn(folder.path(), &data, &self.programs, user.as_ref(), self.durability)?;
+        let programs = self.programs.clone();
+        let mut standby = Self { folder, data, programs, user, durability: self.durability, server };
+        standby.wait()?;
+        self.ask("ALTER SYSTEM SET synchronous_standby_names = '*'")?;
+        self.ask("SELECT pg_reload_conf()")?;
+        let begin = Instant::now();
+        while self.ask("SELECT sync_state FROM pg_stat_replication")? != "sync" {
+            ensure!(begin.elapsed() < START, "nobody follows:\n{}", standby.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(standby)
+    }
+
+    /// Makes one that followed another the one that is written to.
+    ///
+    /// # Errors
+    /// If it did not follow, or does not take over.
+    pub fn promote(&self) -> anyhow::Result<()> {
+        let taken = self.ask("SELECT pg_promote()")?;
+        ensure!(taken == "t", "it does not take over:\n{}", self.log());
+        Ok(())
+    }
+
+    /// One database of this server, and of another that takes its place if it has to.
+    #[must_use]
+    pub fn url_with(&self, standby: &Self, database: &str) -> String {
+        let [one, other] =
+            [self, standby].map(|cluster| cluster.folder.path().to_string_lossy().replace('/', "%2F"));
+        format!("postgres://banksman@{one},{other}/{database}")
+    }
+
+    /// The first column of the first row that the server answers with.
+    fn ask(&self, sql: &str) -> anyhow::Result<String> {
+        let mut psql = self.program("psql")?;
+        psql.args(["--username=banksman", "--no-psqlrc", "-qAtX", "--dbname=postgres", "-c", sql, "-h"]);
+        Ok(done(psql.arg(self.folder.path()))?.trim().to_owned())
+    }
+
+    fn program(&self, name: &str) -> anyhow::Result<Command> {
+        let program = self.programs.join(name);
+        ensure!(program.exists(), "PostgreSQL's {name} is not beside its server");
+        let mut command = as_user(self.user.as_ref(), &program);
+        command.current_dir(self.folder.path());
+        Ok(command)
+    }
+
     /// `kill -9` of one process that serves a connection, chosen by a number. The server takes that for a crash: it
     /// ends all others and recovers by itself. `false` if there is no connection.
     pub fn crash_connection(&self, choice: u64) -> bool {
@@ -225,6 +285,13 @@ fn spawn(
     }
     postgres.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).current_dir(folder);
     Ok(postgres.spawn()?)
+}
+
+/// What a program says that has to succeed.
+fn done(command: &mut Command) -> anyhow::Result<String> {
+    let output = command.stdin(Stdio::null()).output()?;
+    ensure!(output.status.success(), "{command:?} failed: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// The processes that this one has started and that still run.

@@ -26,7 +26,7 @@ use shape::{ContactFile, File, LimitsFile};
 const NAME: usize = 64;
 
 /// What `channels.yaml` says.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Config {
     directory: Directory,
     carriers: BTreeMap<String, Carrier>,
@@ -35,7 +35,7 @@ pub struct Config {
 }
 
 /// Whom agents may have called, and what proves that it was us.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct ResumeConfig {
     pub(crate) allow: Vec<ResumeTarget>,
     pub(crate) key: WebhookKey,

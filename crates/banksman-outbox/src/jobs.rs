@@ -18,6 +18,9 @@ use crate::{Outbox, Retries};
 const AT_A_TIME: usize = 64;
 const AT_ONCE: usize = 8;
 const LEASE: Duration = Duration::from_secs(300);
+/// Within which a call is begun, so that it is over before another node may take the job: who was frozen meanwhile calls
+/// nobody about what is no longer theirs.
+const BEGUN_WITHIN: Duration = Duration::from_secs(230);
 const LOOK: Duration = Duration::from_secs(15);
 const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
@@ -84,17 +87,18 @@ impl Outbox {
     /// If the store cannot be used. What was called and could not be written down is called again, under the same name.
     pub async fn call_once(&self) -> Result<usize, EngineError> {
         let Some(errands) = &self.errands else { return Ok(0) };
+        let begin_until = self.engine.now().after(BEGUN_WITHIN);
         let due = self.engine.take_jobs(AT_A_TIME, LEASE).await?;
         let count = due.len();
-        let calls = due.into_iter().map(|job| self.run_job(errands, job));
+        let calls = due.into_iter().map(|job| self.run_job(errands, job, begin_until));
         let done = futures_util::stream::iter(calls).buffer_unordered(AT_ONCE);
         // What fails for one is no reason to hang up on others.
         let results: Vec<Result<(), EngineError>> = done.collect().await;
         results.into_iter().collect::<Result<(), _>>().map(|()| count)
     }
 
-    async fn run_job(&self, errands: &Errands, job: Job) -> Result<(), EngineError> {
-        let answer = self.call(errands, &job).await?;
+    async fn run_job(&self, errands: &Errands, job: Job, begin_until: Timestamp) -> Result<(), EngineError> {
+        let Some(answer) = self.call(errands, &job, begin_until).await? else { return Ok(()) };
         let now = self.engine.now();
         let run = concluded(&job, answer, errands.limits, now, chance());
         let fact =
@@ -104,25 +108,34 @@ impl Outbox {
         self.engine.record_post(Post { runs: vec![run], ..Post::default() }, events).await
     }
 
-    async fn call(&self, errands: &Errands, job: &Job) -> Result<Result<(), SendError>, EngineError> {
+    /// What came of the call, or nothing if it was not begun in time: then it is somebody else's by now.
+    async fn call(
+        &self,
+        errands: &Errands,
+        job: &Job,
+        begin_until: Timestamp,
+    ) -> Result<Option<Result<(), SendError>>, EngineError> {
+        let never = |why| Ok(Some(Err(SendError::never(why))));
         let case = match self.engine.case(job.action).await {
             Ok(case) => case,
-            Err(EngineError::NotFound) => {
-                return Ok(Err(SendError::never("the action is no longer on record")));
-            }
+            Err(EngineError::NotFound) => return never("the action is no longer on record"),
             Err(error) => return Err(error),
         };
         let Some(resume) = &case.submission.action.resume else {
-            return Ok(Err(SendError::never("the action names nobody to call")));
+            return never("the action names nobody to call");
         };
         if !self.engine.may_resume_at(&resume.url) {
-            return Ok(Err(SendError::never("its address is no longer among those that may be called")));
+            return never("its address is no longer among those that may be called");
         }
         let Some(call) = ResolutionCall::of(job.id, &case) else {
-            return Ok(Err(SendError::later("the action is held again")));
+            return Ok(Some(Err(SendError::later("the action is held again"))));
         };
         let body = serde_json::to_vec(&call).map_err(|error| EngineError::Internal(error.to_string()))?;
-        Ok(errands.caller.call(&resume.url, &idempotency_key(job.id), body).await)
+        // As late as can be: reading may have taken long, or been where this node was frozen.
+        if self.engine.now() > begin_until {
+            return Ok(None);
+        }
+        Ok(Some(errands.caller.call(&resume.url, &idempotency_key(job.id), body).await))
     }
 }
 

@@ -154,6 +154,17 @@ pub trait Store: Send + Sync + 'static {
     /// changing anything.
     async fn ready(&self) -> Result<(), StoreError>;
 
+    /// Ends when the store turns out not to be the one that this process began with, and says why: a standby took over, or a
+    /// backup was restored. From then on it answers nothing, because whoever asks remembers what may never have happened.
+    async fn over(&self) -> StoreError {
+        std::future::pending().await
+    }
+
+    /// Whether this machine's clock is one to go by. Asked before somebody is told for good that it is too late.
+    async fn check_clock(&self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
     /// Tells of what others commit behind this place in the log, in order and without leaving anything out, until the
     /// answer is dropped. What this store itself commits may be left out. `None` if no other node can write here.
     fn follow(&self, _after: u64) -> Option<tokio::sync::mpsc::Receiver<News>> {

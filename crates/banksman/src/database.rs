@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use banksman_engine::{Clock, Signer, SteadyClock, SystemClock};
 use banksman_store::Store;
-use banksman_store::postgres::PostgresStore;
+use banksman_store::postgres::{Lineage, PostgresStore};
 
 use crate::cli::Secret;
 use crate::exit::{Exit, stop};
@@ -31,28 +31,38 @@ impl DatabaseArgs {
     }
 
     /// The store, with its schema brought up to date.
-    pub(crate) async fn open(&self, folder: &Folder) -> anyhow::Result<Arc<dyn Store>> {
+    pub(crate) async fn open_up_to_date(&self, folder: &Folder) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self.shared()? {
             None => folder.store(Arc::new(SystemClock))?,
             Some(url) => Arc::new(PostgresStore::open(url).await.context(CANNOT_OPEN)?),
         })
     }
 
+    /// The store, beside whoever runs on it. A database that others share is not brought up to date by the way.
+    pub(crate) async fn open(&self, folder: &Folder) -> anyhow::Result<Arc<dyn Store>> {
+        Ok(match self.shared()? {
+            None => folder.store(Arc::new(SystemClock))?,
+            Some(url) => Arc::new(PostgresStore::open_beside(url).await.context(CANNOT_OPEN)?),
+        })
+    }
+
     /// The store and the clock of a server that signs with this key.
     ///
     /// What is in the folder is this server's alone, and so is the time there. Where nodes share a database, all follow
-    /// its clock, and one that was set right has to be right at once.
+    /// its clock, and one that was set right has to be right at once. The lineage is what this process knows of databases that it
+    /// worked on before.
     pub(crate) async fn open_to_serve(
         &self,
         folder: &Folder,
         signer: &Signer,
+        lineage: &Lineage,
     ) -> anyhow::Result<(Arc<dyn Store>, Arc<dyn Clock>)> {
         let Some(url) = self.shared()? else {
             let clock: Arc<dyn Clock> = Arc::new(SteadyClock::start());
             return Ok((folder.store(Arc::clone(&clock))?, clock));
         };
         let key = signer.key_id();
-        let store = PostgresStore::open_signing_with(url, key).await.context(CANNOT_OPEN)?;
+        let store = PostgresStore::open_as_node(url, key, lineage).await.context(CANNOT_OPEN)?;
         match store.other_keys().await {
             Ok(others) if others.is_empty() => {}
             // Not a reason to stay away: a key is replaced node by node.

@@ -11,6 +11,7 @@ mod exit;
 mod database;
 mod folder;
 mod reload;
+mod server;
 mod triage;
 
 mod display;

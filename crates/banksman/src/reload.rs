@@ -4,20 +4,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use banksman_core::Digest;
 use banksman_engine::Engine;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::MissedTickBehavior;
 
 use crate::folder::{policy_files, read_policy};
+use crate::server::PolicyFile;
 
 /// How often the files are looked at. Asking the file system costs a few microseconds, works on every kind of mount,
 /// and needs nothing that could stop telling.
 const EVERY: Duration = Duration::from_secs(2);
 
 /// Follows a policy until it is dropped. SIGHUP looks at once.
-pub(crate) async fn follow(engine: Arc<Engine>, path: PathBuf, loaded: Digest) {
-    let mut follower = Follower { seen: stamp(&path), path, loaded };
+pub(crate) async fn follow(engine: Arc<Engine>, file: PolicyFile) {
+    // The first look reads it in any case: it may have changed since it was read.
+    let mut follower = Follower { seen: Vec::new(), file };
     let mut ticks = tokio::time::interval(EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let Ok(mut hang_up) = signal(SignalKind::hangup()) else {
@@ -36,20 +37,19 @@ pub(crate) async fn follow(engine: Arc<Engine>, path: PathBuf, loaded: Digest) {
 }
 
 struct Follower {
-    path: PathBuf,
-    loaded: Digest,
+    file: PolicyFile,
     seen: Vec<Stamp>,
 }
 
 impl Follower {
     async fn look(&mut self, engine: &Engine, asked: bool) {
-        let now = stamp(&self.path);
+        let now = stamp(self.file.path());
         if now == self.seen && !asked {
             return;
         }
         // Whatever comes of it, the same bytes are not read and complained about twice.
         self.seen = now;
-        let path = self.path.clone();
+        let path = self.file.path().to_owned();
         let read = tokio::task::spawn_blocking(move || read_policy(&path)).await;
         let policy = match read {
             Ok(Ok(policy)) => policy,
@@ -65,16 +65,18 @@ impl Follower {
             }
         };
         let digest = policy.digest();
-        if digest == self.loaded {
+        if digest == self.file.in_force().digest() {
             engine.confirm_policy();
             if asked {
                 tracing::info!(%digest, "the policy is unchanged");
             }
             return;
         }
-        match engine.load_policy(std::sync::Arc::new(policy), &self.path.display().to_string()).await {
+        let policy = Arc::new(policy);
+        let source = self.file.path().display().to_string();
+        match engine.load_policy(Arc::clone(&policy) as _, &source).await {
             Ok(()) => {
-                self.loaded = digest;
+                self.file.replace(policy);
                 tracing::info!(%digest, "the changed policy is in force");
             }
             Err(error) => {

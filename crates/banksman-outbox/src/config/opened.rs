@@ -17,7 +17,7 @@ use super::shape::{ChannelFile, EmailFile, SecurityFile};
 use crate::{AgentCaller, Outbox};
 
 /// The settings of one channel, its secrets read.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Carrier {
     Slack(SlackSettings),
     Line(LineSettings),

@@ -4,6 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio_postgres::{Config, NoTls, SimpleQueryMessage};
 
+use crate::postgres::schema::MIGRATIONS;
+
 /// Where the server is, and who its superuser is.
 const VARIABLE: &str = "BANKSMAN_TEST_POSTGRES";
 
@@ -30,6 +32,25 @@ impl Database {
         database.on_server(&format!("CREATE DATABASE {}", database.name)).unwrap();
         database
     }
+
+    /// One as the program left it whose schema had this number.
+    ///
+    /// # Panics
+    /// If there is no server, or never was such a schema.
+    #[must_use]
+    pub fn of_schema(number: usize) -> Self {
+        let database = Self::fresh();
+        for migration in &MIGRATIONS[..number] {
+            database.execute(migration).unwrap();
+        }
+        let version =
+            "CREATE TABLE schema_version (version bigint NOT NULL); INSERT INTO schema_version VALUES";
+        database.execute(&format!("{version} ({number})")).unwrap();
+        database
+    }
+
+    /// The number of the schema that this program writes.
+    pub const SCHEMA: usize = MIGRATIONS.len();
 
     /// How to reach it.
     #[must_use]
@@ -59,6 +80,15 @@ impl Database {
             self.name
         );
         self.on_server(&sum).unwrap().unwrap().parse().unwrap()
+    }
+
+    /// The first column of the first row that a query answers with.
+    ///
+    /// # Panics
+    /// If the server refuses it, or there is no row.
+    #[must_use]
+    pub fn ask(&self, sql: &str) -> String {
+        run(&self.url(), sql).unwrap().unwrap()
     }
 
     /// Runs a statement of those that concern databases as a whole.

@@ -7,6 +7,7 @@
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use percent_encoding::percent_decode_str;
@@ -14,14 +15,18 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use super::presence::{Lineage, Presence};
 use super::session::told;
 use crate::StoreError;
 
-/// How long making a connection may take, until it can be used.
+/// How long making a connection to one host may take, until it can be used.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
+
+/// How much of that each address of the host has to answer at all, unless the URL says otherwise: a name may have several.
+const ANSWER: Duration = Duration::from_secs(2);
 
 /// How long bytes may stay unacknowledged before a connection counts as lost.
 const UNACKNOWLEDGED: Duration = Duration::from_secs(10);
@@ -38,7 +43,12 @@ const PROGRAM: &str = "banksman";
 /// An address that was read and found good.
 #[derive(Clone)]
 pub(super) struct Address {
-    pub(super) config: Config,
+    /// One for each host that was named, in that order.
+    hosts: Vec<Config>,
+    /// Which of them answered last. After a failover the dead one is not waited for again by each new connection.
+    answered: Arc<AtomicUsize>,
+    /// What all connections know of what is there.
+    pub(super) presence: Arc<Presence>,
     /// With what the line is encrypted, if it is.
     pub(super) tls: Option<MakeRustlsConnect>,
 }
@@ -60,8 +70,14 @@ impl Address {
             // Not the URL itself: there is a password in it.
             StoreError::Failed(format!("the address of the database cannot be read: {}", told(&error)))
         })?;
+        check_counts(&config)?;
         if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT);
+            config.connect_timeout(ANSWER);
+        }
+        // Who names several means a failover, and after one a standby answers as well: it is of no use to a node.
+        let hosts = config.get_hosts().len().max(config.get_hostaddrs().len());
+        if hosts > 1 && config.get_target_session_attrs() == TargetSessionAttrs::Any {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         if config.get_application_name().is_none() {
             config.application_name(PROGRAM);
@@ -75,16 +91,118 @@ impl Address {
             config.ssl_mode(SslMode::Disable);
             None
         };
-        Ok(Self { config, tls })
+        let hosts = (0..hosts.max(1)).map(|place| alone(&config, place)).collect();
+        let presence = Arc::new(Presence::new(Lineage::default()));
+        Ok(Self { hosts, answered: Arc::default(), presence, tls })
+    }
+
+    /// Every host, the one that answered last first.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = (usize, &Config)> {
+        let first = self.answered.load(Ordering::Relaxed);
+        let all = || self.hosts.iter().enumerate();
+        all().skip(first).chain(all().take(first))
+    }
+
+    /// The host at this place answered.
+    pub(super) fn note_answer(&self, place: usize) {
+        let before = self.answered.swap(place, Ordering::Relaxed);
+        if before != place
+            && let Some(host) = self.hosts.get(place)
+        {
+            tracing::info!(host = name(host), "another host of the database is used now");
+        }
+    }
+
+    /// The same, for a process that has worked on a database before.
+    pub(super) fn following(mut self, lineage: &Lineage) -> Self {
+        self.presence = Arc::new(Presence::new(lineage.clone()));
+        self
     }
 
     /// The same, for a node that signs with the key of this name: others see it among the connections.
     pub(super) fn signing_with(mut self, key: &str) -> Self {
-        if self.config.get_application_name() == Some(PROGRAM) {
-            self.config.application_name(format!("{PROGRAM} {key}"));
+        for config in &mut self.hosts {
+            if config.get_application_name() == Some(PROGRAM) {
+                config.application_name(format!("{PROGRAM} {key}"));
+            }
         }
         self
     }
+}
+
+/// What a host is called in the log.
+pub(super) fn name(host: &Config) -> String {
+    let name = match (host.get_hosts().first(), host.get_hostaddrs().first()) {
+        (Some(Host::Tcp(name)), _) => name.clone(),
+        (Some(Host::Unix(path)), _) => path.display().to_string(),
+        (None, Some(address)) => address.to_string(),
+        (None, None) => String::new(),
+    };
+    host.get_ports().first().map_or(name.clone(), |port| format!("{name}:{port}"))
+}
+
+/// As many of each as belong together, as the client library wants it of those that it is given at once.
+fn check_counts(all: &Config) -> Result<(), StoreError> {
+    let (hosts, addresses) = (all.get_hosts().len(), all.get_hostaddrs().len());
+    let (both, ports) = (hosts > 0 && addresses > 0, all.get_ports().len());
+    if both && hosts != addresses || ports > 1 && ports != hosts.max(addresses) {
+        return Err(StoreError::Failed(format!(
+            "the address of the database names {hosts} hosts, {addresses} addresses of hosts and {ports} ports, which do \
+             not fit together"
+        )));
+    }
+    Ok(())
+}
+
+/// The same with one of its hosts only. Tried one after the other by the client library, a host that takes a connection and
+/// then says nothing would be waited for, and no other one ever tried.
+fn alone(all: &Config, place: usize) -> Config {
+    let mut one = Config::new();
+    match all.get_hosts().get(place) {
+        Some(Host::Tcp(name)) => drop(one.host(name)),
+        Some(Host::Unix(path)) => drop(one.host_path(path)),
+        None => {}
+    }
+    if let Some(address) = all.get_hostaddrs().get(place) {
+        one.hostaddr(*address);
+    }
+    if let Some(port) = all.get_ports().get(place).or_else(|| all.get_ports().first()) {
+        one.port(*port);
+    }
+    if let Some(user) = all.get_user() {
+        one.user(user);
+    }
+    if let Some(password) = all.get_password() {
+        one.password(password);
+    }
+    if let Some(name) = all.get_dbname() {
+        one.dbname(name);
+    }
+    if let Some(options) = all.get_options() {
+        one.options(options);
+    }
+    if let Some(program) = all.get_application_name() {
+        one.application_name(program);
+    }
+    if let Some(limit) = all.get_connect_timeout() {
+        one.connect_timeout(*limit);
+    }
+    if let Some(limit) = all.get_tcp_user_timeout() {
+        one.tcp_user_timeout(*limit);
+    }
+    if let Some(pause) = all.get_keepalives_interval() {
+        one.keepalives_interval(pause);
+    }
+    if let Some(times) = all.get_keepalives_retries() {
+        one.keepalives_retries(times);
+    }
+    one.keepalives(all.get_keepalives())
+        .keepalives_idle(all.get_keepalives_idle())
+        .ssl_mode(all.get_ssl_mode())
+        .ssl_negotiation(all.get_ssl_negotiation())
+        .target_session_attrs(all.get_target_session_attrs())
+        .channel_binding(all.get_channel_binding());
+    one
 }
 
 impl Wanted {
@@ -187,7 +305,7 @@ fn stays_on_this_machine(config: &Config) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Address;
+    use super::*;
 
     fn encrypted(url: &str) -> bool {
         Address::read(url).unwrap().tls.is_some()
@@ -226,6 +344,48 @@ mod tests {
         assert!(told.contains("/nowhere/root.pem"), "{told}");
         let told = refusal("postgres://u:geheim@db.internal/b?sslmoode=disable");
         assert!(told.contains("sslmoode") && !told.contains("geheim"), "{told}");
+    }
+
+    #[test]
+    fn several_hosts_are_tried_one_by_one_with_all_that_was_said_of_them() {
+        let url = "postgres://u:geheim@one:1,two,three:3/b?options=-csearch_path%3Dx&channel_binding=require\
+                   &connect_timeout=7&sslmode=require&application_name=y";
+        let address = Address::read(url).unwrap();
+        let all: Config = url.replace("sslmode=require&", "").parse().unwrap();
+        for (place, (named, one)) in address.hosts().enumerate() {
+            assert_eq!(named, place);
+            let mut expected = all.clone();
+            expected.ssl_mode(SslMode::Require).target_session_attrs(TargetSessionAttrs::ReadWrite);
+            expected.tcp_user_timeout(UNACKNOWLEDGED).keepalives_idle(SILENCE);
+            expected.keepalives_interval(ASK_AGAIN).keepalives_retries(3);
+            let host = &all.get_hosts()[place..=place];
+            assert_eq!((one.get_hosts(), one.get_ports()), (host, &all.get_ports()[place..=place]));
+            // All the rest, whatever the library will know in future, is the same.
+            let rest = |config: &Config| {
+                let text = format!("{config:?}");
+                let (before, after) = (text.find("host:").unwrap(), text.find("connect_timeout:").unwrap());
+                format!("{}{}{:?}", &text[..before], &text[after..], config.get_password())
+            };
+            assert_eq!(rest(one), rest(&expected));
+        }
+        address.note_answer(1);
+        assert_eq!(address.hosts().map(|(place, _)| place).collect::<Vec<_>>(), [1, 2, 0]);
+        let one = Address::read("postgres://u@one/b").unwrap();
+        let attrs: Vec<_> = one.hosts().map(|(_, config)| config.get_target_session_attrs()).collect();
+        assert_eq!(attrs, [TargetSessionAttrs::Any]);
+    }
+
+    #[test]
+    fn hosts_and_their_addresses_and_ports_have_to_fit_together() {
+        for url in [
+            "postgres://u@localhost,db.internal/b?hostaddr=127.0.0.1",
+            "postgres://u@one/b?hostaddr=127.0.0.1,127.0.0.2",
+            "postgres://u@/b?host=one,two,three&port=1,2",
+        ] {
+            let told = Address::read(url).err().unwrap().to_string();
+            assert!(told.contains("do not fit together"), "{url}: {told}");
+        }
+        assert!(Address::read("postgres://u@/b?host=one,two,three&port=1").is_ok());
     }
 
     #[test]

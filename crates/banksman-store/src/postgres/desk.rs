@@ -10,6 +10,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use banksman_core::Digest;
+
 use super::address::Address;
 use super::clock::{self, NodeClock};
 use super::entry::Turn;
@@ -161,6 +163,9 @@ impl Desk {
             Ok(done.map(|done| {
                 self.others_write = done.before != self.last_seq;
                 self.last_seq = done.after;
+                if let Some(event) = done.newest {
+                    self.address.presence.note_written(done.after, event);
+                }
                 done.outcomes
             }))
         };
@@ -187,6 +192,8 @@ impl Desk {
 
     /// Makes sure that there is a session with prepared statements.
     async fn open(&mut self) -> Result<(), StoreError> {
+        // A connection to what was there before may be left over.
+        self.address.presence.check_over()?;
         if let Some((until, _, error)) = self.closed.as_ref().filter(|(until, ..)| Instant::now() < *until) {
             tracing::debug!(?until, "the database was just found unreachable");
             return Err(error.clone());
@@ -216,7 +223,6 @@ impl Desk {
             let preparing = async {
                 self.own.write_by(session.process().await);
                 session.plan_once().await;
-                session.end_what_is_half().await;
                 Ok((Looks::prepare(session).await?, Pens::prepare(session).await?))
             };
             self.tools = Some(within(PATIENCE, preparing).await?);
@@ -251,11 +257,12 @@ async fn begin_to_listen(session: &Session, heard: &Heard) -> Result<(), StoreEr
     Ok(())
 }
 
-/// What a transaction did, and where the log ended before and after it.
+/// What a transaction did, where the log ended before and after it, and the last event that it added.
 struct Done {
     outcomes: Vec<Outcome>,
     before: u64,
     after: u64,
+    newest: Option<Digest>,
 }
 
 impl Done {
@@ -264,8 +271,14 @@ impl Done {
         let after = before + events(commits);
         own.note_behind(before, after);
         let committed = Committed { last_seq: after };
-        Self { outcomes: commits.iter().map(|_| Outcome::Answered(Ok(committed))).collect(), before, after }
+        let outcomes = commits.iter().map(|_| Outcome::Answered(Ok(committed))).collect();
+        Self { outcomes, before, after, newest: newest(commits) }
     }
+}
+
+/// The last event that commits add to the log.
+fn newest(commits: &[&EncodedCommit]) -> Option<Digest> {
+    commits.iter().rev().find_map(|commit| commit.events.last()).map(|row| row.leaf)
 }
 
 /// How many events commits add to the log.
@@ -325,7 +338,7 @@ async fn transact(
         Judgement::PutOff => Outcome::PutOff,
     };
     let outcomes = judgements.into_iter().map(outcome).collect();
-    Ok(Done { outcomes, before, after: known.last_seq })
+    Ok(Done { outcomes, before, after: known.last_seq, newest: newest(&accepted) })
 }
 
 /// Takes the lock, looks at what the guards are about, and judges.

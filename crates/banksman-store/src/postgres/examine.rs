@@ -10,7 +10,7 @@ use crate::{Findings, StoreError};
 /// # Errors
 /// If it cannot be reached, or has no tables of ours.
 pub async fn examine(url: &str) -> Result<Findings, StoreError> {
-    let session = Session::connect(&Address::read(url)?).await?;
+    let session = Session::first(&Address::read(url)?).await?;
     let number = async |sql: &str| {
         let row = session.client.query_one(sql, &[]).await.map_err(failed)?;
         count(&row, 0)

@@ -59,7 +59,7 @@ impl Heard {
     pub(super) fn ear(self: &Arc<Self>) -> (u64, Hear) {
         let session = self.sessions.fetch_add(1, Ordering::Relaxed) + 1;
         let ear = Ear { session, heard: Arc::clone(self) };
-        (session, Box::new(move |process, said| ear.heard.hear(process, said)))
+        (session, Arc::new(move |process, said| ear.heard.hear(process, said)))
     }
 
     /// From now on this session listens. Nobody knows what was said before.

@@ -15,10 +15,11 @@ mod meters;
 mod news;
 mod own;
 mod post;
+mod presence;
 mod readers;
 mod records;
 mod rows;
-mod schema;
+pub(crate) mod schema;
 mod session;
 mod target;
 mod telling;
@@ -36,6 +37,7 @@ use tokio::sync::mpsc;
 use tokio_postgres::Row;
 
 pub use self::examine::examine;
+pub use self::presence::Lineage;
 pub(crate) use self::session::failed;
 pub(crate) use self::target::Target;
 
@@ -44,7 +46,8 @@ use self::clock::NodeClock;
 use self::heard::Heard;
 use self::own::Own;
 use self::readers::Readers;
-use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get};
+use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get, time};
+use self::schema::Purpose;
 use self::session::{Params, Session};
 use self::writer::Writer;
 use crate::encode::{EncodedCommit, of_rank};
@@ -62,6 +65,7 @@ pub struct PostgresStore {
     readers: Readers,
     own: Arc<Own>,
     heard: Arc<Heard>,
+    clock: NodeClock,
 }
 
 impl PostgresStore {
@@ -71,15 +75,34 @@ impl PostgresStore {
     /// If the address cannot be read, the database cannot be reached or written, or it is of a newer version than
     /// this program.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        Self::open_by(Address::read(url)?, clock::system()).await
+        Self::open_by(Address::read(url)?, clock::system(), Purpose::Serve).await
     }
 
-    /// The same, for a node that signs with the key of this name, which is shown to others.
+    /// The same beside nodes, for what is done and over soon: a database of an earlier version is left alone.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`], and if the database would have to be brought up to date.
+    pub async fn open_beside(url: &str) -> Result<Self, StoreError> {
+        Self::open_by(Address::read(url)?, clock::system(), Purpose::Change).await
+    }
+
+    /// The same for who only reads: a database that has nothing of ours is left alone as well.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open_beside`], and if there is nothing to read.
+    pub async fn open_to_read(url: &str) -> Result<Self, StoreError> {
+        Self::open_by(Address::read(url)?, clock::system(), Purpose::Read).await
+    }
+
+    /// The same, for a node that signs with the key of this name, which is shown to others. Where the process worked on a
+    /// database before, an empty one is not the one that is meant, and nothing older is believed.
     ///
     /// # Errors
     /// As [`PostgresStore::open`].
-    pub async fn open_signing_with(url: &str, key: &str) -> Result<Self, StoreError> {
-        Self::open_by(Address::read(url)?.signing_with(key), clock::system()).await
+    pub async fn open_as_node(url: &str, key: &str, lineage: &Lineage) -> Result<Self, StoreError> {
+        let purpose = if lineage.is_empty() { Purpose::Serve } else { Purpose::ServeAgain };
+        let address = Address::read(url)?.signing_with(key).following(lineage);
+        Self::open_by(address, clock::system(), purpose).await
     }
 
     /// The names of other keys that nodes on this database sign with at this moment.
@@ -98,15 +121,18 @@ impl PostgresStore {
         url: &str,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
-        Self::open_by(Address::read(url)?, Box::new(clock)).await
+        Self::open_by(Address::read(url)?, Arc::new(clock), Purpose::Serve).await
     }
 
-    async fn open_by(address: Address, clock: NodeClock) -> Result<Self, StoreError> {
+    async fn open_by(address: Address, clock: NodeClock, purpose: Purpose) -> Result<Self, StoreError> {
         let (own, heard) = (Arc::<Own>::default(), Arc::<Heard>::default());
-        let mut session = Session::connect_and_hear(&address, &heard).await?;
-        schema::migrate(&mut session.client).await?;
-        let writer = Writer::start(address.clone(), session, Arc::clone(&own), Arc::clone(&heard), clock);
-        Ok(Self { writer, readers: Readers::new(address.clone()), address, own, heard })
+        let mut session = Session::first_and_hear(&address, &heard).await?;
+        schema::settle(&mut session.client, purpose).await?;
+        address.presence.take_stock(&session.client).await?;
+        address.presence.join(&session.client).await?;
+        let writer =
+            Writer::start(address.clone(), session, Arc::clone(&own), Arc::clone(&heard), Arc::clone(&clock));
+        Ok(Self { writer, readers: Readers::new(address.clone()), address, own, heard, clock })
     }
 
     async fn one_row(&self, sql: &str) -> Result<Row, StoreError> {
@@ -287,6 +313,8 @@ impl Store for PostgresStore {
         limit: usize,
         lease: Duration,
     ) -> Result<Vec<Delivery>, StoreError> {
+        // What it sends is not undone by a refusal to write that down.
+        self.check_clock().await?;
         let params: Params<'_> = &[&channel, &by.as_micros(), &lists::limit(limit), &lease.as_secs_f64()];
         self.readers.query(&post::take_deliveries(), params).await?.iter().map(post::delivery).collect()
     }
@@ -307,6 +335,7 @@ impl Store for PostgresStore {
     }
 
     async fn take_jobs(&self, by: Timestamp, limit: usize, lease: Duration) -> Result<Vec<Job>, StoreError> {
+        self.check_clock().await?;
         let params: Params<'_> = &[&by.as_micros(), &lists::limit(limit), &lease.as_secs_f64()];
         self.readers.query(&post::take_jobs(), params).await?.iter().map(post::job).collect()
     }
@@ -358,6 +387,16 @@ impl Store for PostgresStore {
             written(self.commit(Commit::default()).await)?;
         }
         self.last_seq().await.map(drop)
+    }
+
+    async fn over(&self) -> StoreError {
+        self.address.presence.over().await
+    }
+
+    async fn check_clock(&self) -> Result<(), StoreError> {
+        let before = (self.clock)();
+        let there = time(&self.one_row(clock::THERE).await?, 0)?;
+        clock::check_between(before, there, (self.clock)())
     }
 
     fn follow(&self, after: u64) -> Option<mpsc::Receiver<News>> {

@@ -37,7 +37,7 @@ const EVENTS: &str = "\
     WHERE e.seq > $1 ORDER BY e.seq LIMIT $2";
 
 /// A lock that all who listen share, for others to count them by.
-const LISTENING: i64 = 0x0062_616e_6b73_6d61;
+pub(super) const LISTENING: i64 = 0x0062_616e_6b73_6d61;
 
 const LISTENERS: &str = "\
     SELECT count(*) FROM pg_locks
@@ -74,12 +74,17 @@ async fn listen(
     sender: &mpsc::Sender<News>,
 ) -> Result<(), StoreError> {
     let session = Session::connect(address).await?;
-    session.plan_once().await;
-    // From here on others know of us; compatible databases may have no such lock, and then nobody is ever alone.
-    let counts = session.query("SELECT pg_advisory_lock_shared($1)", &[&LISTENING]).await.is_ok();
+    let joining = async {
+        session.plan_once().await;
+        // From here on others know of us; compatible databases may have no such lock, and then nobody is ever alone.
+        Ok(session.query("SELECT pg_advisory_lock_shared($1)", &[&LISTENING]).await.is_ok())
+    };
+    // Whoever follows must not wait for ever for a line that fell silent: nobody else would tell this node of anything.
+    let counts = within(PATIENCE, joining).await?;
     let mut counted: Option<Instant> = None;
     let mut looks = true;
     loop {
+        address.presence.check_over()?;
         heard.want();
         // Not more often than that: the database holds up all who lock or let go while it counts locks.
         if counts && counted.is_none_or(|then| then.elapsed() >= LOOK) {

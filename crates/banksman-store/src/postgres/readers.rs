@@ -52,11 +52,11 @@ impl Readers {
         let place = self.next.fetch_add(1, Ordering::Relaxed) % CONNECTIONS;
         let slot = self.slots.get(place).ok_or(StoreError::Closed)?;
         let mut session = self.session(slot).await?;
-        let mut answer = ask(&session, sql, params).await;
+        let mut answer = self.ask(&session, sql, params).await;
         // The database was restarted, or a firewall forgot the connection: reading again harms nobody.
         if answer.is_err() && session.client.is_closed() {
             session = self.session(slot).await?;
-            answer = ask(&session, sql, params).await;
+            answer = self.ask(&session, sql, params).await;
         }
         if answer.is_err() {
             // It may be stuck; nobody else is to wait for it.
@@ -65,6 +65,13 @@ impl Readers {
                 *slot = None;
             }
         }
+        answer
+    }
+
+    async fn ask(&self, session: &Session, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
+        let answer = within(READ, async { session.query(sql, params).await.map_err(failed) }).await;
+        // The connection may be one to what was there before.
+        self.address.presence.check_over()?;
         answer
     }
 
@@ -93,8 +100,4 @@ impl Readers {
     fn failed(&self) -> MutexGuard<'_, Option<(Instant, StoreError)>> {
         self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-async fn ask(session: &Session, sql: &str, params: Params<'_>) -> Result<Vec<Row>, StoreError> {
-    within(READ, async { session.query(sql, params).await.map_err(failed) }).await
 }

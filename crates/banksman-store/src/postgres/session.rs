@@ -10,7 +10,7 @@ use tokio_postgres::error::DbError;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, Socket, Statement};
 
-use super::address::{Address, CONNECT};
+use super::address::{self, Address, CONNECT};
 use super::heard::Heard;
 use crate::StoreError;
 
@@ -36,8 +36,8 @@ const ONE_PLAN: &str = "\
     SET plan_cache_mode = force_generic_plan; SET jit = off; \
     SET enable_seqscan = off; SET enable_bitmapscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off";
 
-/// For a session that takes the lock that all nodes want: it ends, and the lock with it, if the rest of what a node was
-/// sending never comes, because its machine or the network died half-way.
+/// For sessions on which nothing takes long, and which hold locks that others want: they end, and the locks with them, if the
+/// rest of what a node was sending never comes, because its machine or the network died half-way.
 ///
 /// Until then the database neither runs a statement nor is idle, and the limits above do not count. The limit that does is
 /// known to newer databases only; for others, what matters is that they notice soon that nobody is there.
@@ -54,7 +54,7 @@ const PREPARED: usize = 256;
 pub(super) type Params<'a> = &'a [&'a (dyn ToSql + Sync)];
 
 /// Hears of a notification: which process of the database sent it, and what it says.
-pub(super) type Hear = Box<dyn Fn(i32, &str) + Send + Sync>;
+pub(super) type Hear = Arc<dyn Fn(i32, &str) + Send + Sync>;
 
 /// A connection and the statements that it has prepared.
 pub(super) struct Session {
@@ -64,41 +64,80 @@ pub(super) struct Session {
     prepared: Mutex<HashMap<String, Statement>>,
 }
 
+/// What is known of the database when a session begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Database {
+    Known,
+    Unknown,
+}
+
 impl Session {
+    /// One to a database that is known.
     pub(super) async fn connect(address: &Address) -> Result<Self, StoreError> {
-        Self::made(address, 0, None).await
+        Self::made(address, 0, None, Database::Known).await
     }
 
     /// The same; once it listens, what the database notifies us of is heard.
     pub(super) async fn connect_and_hear(address: &Address, heard: &Arc<Heard>) -> Result<Self, StoreError> {
         let (number, hear) = heard.ear();
-        Self::made(address, number, Some(hear)).await
+        Self::made(address, number, Some(hear), Database::Known).await
     }
 
-    async fn made(address: &Address, number: u64, hear: Option<Hear>) -> Result<Self, StoreError> {
-        let connecting = async {
-            let client = match &address.tls {
-                Some(tls) => attended(address.config.connect(tls.clone()).await, hear)?,
-                None => attended(address.config.connect(NoTls).await, hear)?,
+    /// One to a database that may be of any schema, or empty.
+    pub(super) async fn first(address: &Address) -> Result<Self, StoreError> {
+        Self::made(address, 0, None, Database::Unknown).await
+    }
+
+    /// The same; once it listens, what the database notifies us of is heard.
+    pub(super) async fn first_and_hear(address: &Address, heard: &Arc<Heard>) -> Result<Self, StoreError> {
+        let (number, hear) = heard.ear();
+        Self::made(address, number, Some(hear), Database::Unknown).await
+    }
+
+    async fn made(
+        address: &Address,
+        number: u64,
+        hear: Option<Hear>,
+        database: Database,
+    ) -> Result<Self, StoreError> {
+        let mut problems = Vec::new();
+        for (place, config) in address.hosts() {
+            let connecting = async {
+                let hear = hear.clone();
+                let client = match &address.tls {
+                    Some(tls) => attended(config.connect(tls.clone()).await, hear)?,
+                    None => attended(config.connect(NoTls).await, hear)?,
+                };
+                client.batch_execute(SETTINGS).await.map_err(failed)?;
+                address.presence.recognise(&client).await?;
+                if database == Database::Known {
+                    address.presence.join(&client).await?;
+                    end_what_is_half(&client).await;
+                }
+                Ok(client)
             };
-            client.batch_execute(SETTINGS).await.map_err(failed)?;
-            Ok(client)
-        };
-        let client = within(CONNECT, connecting).await?;
-        Ok(Self { client, number, prepared: Mutex::default() })
+            match within(CONNECT, connecting).await {
+                Ok(client) => {
+                    address.note_answer(place);
+                    return Ok(Self { client, number, prepared: Mutex::default() });
+                }
+                Err(error) => problems.push((config, error)),
+            }
+        }
+        match <[_; 1]>::try_from(problems) {
+            Ok([(_, error)]) => Err(error),
+            Err(problems) => {
+                let told =
+                    problems.iter().map(|(config, error)| format!("{}: {error}", address::name(config)));
+                Err(StoreError::Failed(told.collect::<Vec<_>>().join("; ")))
+            }
+        }
     }
 
     /// Plans statements once. Compatible databases that know no such setting plan as they do.
     pub(super) async fn plan_once(&self) {
         if let Err(error) = self.client.batch_execute(ONE_PLAN).await {
             tracing::debug!(error = told(&error), "statements are planned as the database likes");
-        }
-    }
-
-    /// Ends what arrives only half. Compatible databases may know none of that.
-    pub(super) async fn end_what_is_half(&self) {
-        if let Err(error) = self.client.batch_execute(NEVER_HALF).await {
-            tracing::debug!(error = told(&error), "the database keeps its own limits");
         }
     }
 
@@ -134,6 +173,13 @@ impl Session {
     pub(super) async fn execute(&self, sql: &str, params: Params<'_>) -> Result<u64, tokio_postgres::Error> {
         let statement = self.prepare(sql).await?;
         self.client.execute(&statement, params).await
+    }
+}
+
+/// Ends what arrives only half, and soon what nobody is behind any more. Compatible databases may know none of that.
+async fn end_what_is_half(client: &Client) {
+    if let Err(error) = client.batch_execute(NEVER_HALF).await {
+        tracing::debug!(error = told(&error), "the database keeps its own limits");
     }
 }
 

@@ -3,7 +3,7 @@
 use tokio_postgres::Transaction;
 
 use super::address::Address;
-use super::schema;
+use super::schema::{self, Purpose};
 use super::session::{Session, failed};
 use crate::StoreError;
 
@@ -12,8 +12,10 @@ pub(crate) struct Target(Session);
 impl Target {
     /// Connects and brings the schema up to date.
     pub(crate) async fn open(url: &str) -> Result<Self, StoreError> {
-        let mut session = Session::connect(&Address::read(url)?).await?;
-        schema::migrate(&mut session.client).await?;
+        let address = Address::read(url)?;
+        let mut session = Session::first(&address).await?;
+        schema::settle(&mut session.client, Purpose::Serve).await?;
+        address.presence.join(&session.client).await?;
         Ok(Self(session))
     }
 

@@ -4,15 +4,18 @@
 
 mod alone;
 mod chaos;
+mod failover;
 mod million;
 mod nodes;
 mod postgres;
+mod presence;
 mod rows;
 mod script;
 mod telling;
 mod terms;
 mod tls;
 mod turns;
+mod upgrade;
 
 mod sqlite {
     use std::sync::Arc;

@@ -24,7 +24,7 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let began = Instant::now();
     Progress::beside(
         |progress| progress.elapsed(began, "bringing the database up to date"),
-        || runtime.block_on(args.database.open(&folder)),
+        || runtime.block_on(args.database.open_up_to_date(&folder)),
     )?;
     if context.globals.json {
         context.print_json(&serde_json::json!({"up_to_date": true}))?;

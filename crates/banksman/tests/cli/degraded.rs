@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use banksman_client::{Client, ClientError, Proposal};
 use banksman_core::Status;
 use banksman_core::wire::{ActionView, ClaimBody};
-use banksman_faults::{Proxy, SmallDisk, Weather};
+use banksman_faults::{Cluster, Proxy, SmallDisk, Weather};
 use banksman_store::conformance::Database;
 
 use crate::installation::{Installation, PATIENCE, Server, approval, said};
@@ -112,6 +112,70 @@ fn a_database_that_is_gone_lets_nothing_through_and_comes_back_without_a_restart
     scene.nothing_is_let_through(50);
     line.weather(Weather::Fair);
     scene.all_goes_on();
+}
+
+#[test]
+fn when_a_standby_takes_over_a_server_begins_anew_without_being_started_again() {
+    let mut primary = Cluster::start().unwrap();
+    let standby = primary.follow().unwrap();
+    let installation = Installation::new();
+    let url = primary.url_with(&standby, "postgres");
+    let scene = Scene::of(installation.serve_with(&["--database", &url]));
+    primary.crash().unwrap();
+    // The standby answers, and may not write.
+    scene.nothing_is_let_through(50);
+    standby.promote().unwrap();
+    scene.all_goes_on();
+    let log = installation.log();
+    assert_eq!(log.matches("beginning anew").count(), 1, "{log}");
+    assert!(log.contains("a standby took over or a backup was restored"), "{log}");
+    assert!(!log.contains("freezing everything"), "nothing was lost: {log}");
+}
+
+#[test]
+fn where_a_database_has_lost_what_was_written_everything_is_frozen_until_a_person_has_looked() {
+    let database = Database::fresh();
+    let installation = Installation::new();
+    let scene = Scene::of(installation.serve_with(&["--database", &database.url()]));
+    // As a backup does that was taken before the last approval.
+    let forget = "SET session_replication_role = replica;
+                  DELETE FROM audit WHERE seq > (SELECT last_seq - 1 FROM head);
+                  DELETE FROM outbox; UPDATE head SET last_seq = last_seq - 1; RESET session_replication_role";
+    database.execute(forget).unwrap();
+    database.cut_connections();
+    let began = Instant::now();
+    while !installation.log().contains("freezing everything") || scene.agent.ready().is_err() {
+        assert!(began.elapsed() < PATIENCE, "it was not noticed: {}", installation.log());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let refused = scene.agent.claim(scene.approved.id, &claim(&scene.approved)).unwrap_err();
+    assert!(refused.to_string().contains("frozen"), "{refused}");
+    let freezes = scene.reviewer.freezes().unwrap().items;
+    assert_eq!(freezes.len(), 1, "{freezes:?}");
+    assert!(freezes[0].reason.contains("Backup and restore"), "{freezes:?}");
+    scene.reviewer.unfreeze(freezes[0].id).unwrap();
+    scene.agent.claim(scene.approved.id, &claim(&scene.approved)).unwrap();
+}
+
+#[test]
+fn a_server_that_cannot_begin_anew_yet_can_be_told_to_stop() {
+    let mut primary = Cluster::start().unwrap();
+    let standby = primary.follow().unwrap();
+    let installation = Installation::new();
+    let url = primary.url_with(&standby, "postgres");
+    let scene = Scene::of(installation.serve_with(&["--database", &url]));
+    primary.crash().unwrap();
+    standby.promote().unwrap();
+    let began = Instant::now();
+    while !installation.log().contains("beginning anew") {
+        assert!(began.elapsed() < PATIENCE, "it was not noticed: {}", installation.log());
+        let _ = scene.agent.ready();
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(standby);
+    scene.server.tell_to_stop();
+    let (status, _) = scene.server.end_within(PATIENCE).expect("it ends");
+    assert!(status.success(), "{status}");
 }
 
 #[test]
