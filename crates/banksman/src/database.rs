@@ -46,6 +46,14 @@ impl DatabaseArgs {
         })
     }
 
+    /// The store, for who only looks: in an empty database there is nothing to see.
+    pub(crate) async fn open_to_read(&self, folder: &Folder) -> anyhow::Result<Arc<dyn Store>> {
+        Ok(match self.shared()? {
+            None => folder.store(Arc::new(SystemClock))?,
+            Some(url) => Arc::new(PostgresStore::open_to_read(url).await.context(CANNOT_OPEN)?),
+        })
+    }
+
     /// The store and the clock of a server that signs with this key.
     ///
     /// What is in the folder is this server's alone, and so is the time there. Where nodes share a database, all follow

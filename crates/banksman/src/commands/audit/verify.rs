@@ -290,7 +290,7 @@ fn read_store(args: &Args, context: &Context, reading: &mut Reading) -> anyhow::
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
-        let store = args.database.open(&folder).await?;
+        let store = args.database.open_to_read(&folder).await?;
         let mut after = 0;
         reading.sealed.expect_pages(store.ledger_pages(0).await?);
         if let Some(last) = store.last_checkpoint().await? {
