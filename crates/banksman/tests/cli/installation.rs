@@ -21,7 +21,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) const OPERATOR: &str = "olga";
 
 /// What could reach into a test from the environment of whoever runs it.
-const AMBIENT: &[&str] = &[
+pub(crate) const AMBIENT: &[&str] = &[
     "BANKSMAN_DATA",
     "BANKSMAN_LISTEN",
     "BANKSMAN_DATABASE",

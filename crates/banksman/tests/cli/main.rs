@@ -31,6 +31,7 @@ mod mcp;
 mod nodes;
 mod people;
 mod proof;
+mod quickstart;
 mod refunds;
 mod resume;
 mod server;
