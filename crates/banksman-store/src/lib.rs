@@ -7,6 +7,7 @@ mod credential;
 mod encode;
 mod health;
 mod ledger;
+mod listing;
 mod person;
 mod port;
 mod post;

@@ -44,6 +44,7 @@ pub(crate) use self::target::Target;
 use self::address::Address;
 use self::clock::NodeClock;
 use self::heard::Heard;
+use self::lists::{DIALECT, params};
 use self::own::Own;
 use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get, time};
@@ -52,6 +53,7 @@ use self::session::{Params, Session};
 use self::writer::Writer;
 use crate::encode::{EncodedCommit, of_rank};
 use crate::health::written;
+use crate::listing;
 use crate::{
     BatchRecord, CaseQuery, Commit, CommitError, Committed, Control, Credential, Delivery, DeliveryQuery,
     EventQuery, Job, JobQuery, News, PendingCounts, Person, SignedCheckpoint, Store, StoreError, StoredEvent,
@@ -187,14 +189,14 @@ impl Store for PostgresStore {
     }
 
     async fn cases(&self, query: CaseQuery) -> Result<Vec<Case>, StoreError> {
-        let listing = lists::cases(&query);
-        let found = self.readers.query(&listing.sql, &listing.params()).await?;
+        let listing = listing::cases(&DIALECT, &query);
+        let found = self.readers.query(&listing.sql, &params(&listing)).await?;
         found.iter().map(rows::case).collect()
     }
 
     async fn place(&self, query: CaseQuery, steps: usize) -> Result<Option<ActionId>, StoreError> {
-        let listing = lists::place(&query, steps);
-        let found = self.readers.query(&listing.sql, &listing.params()).await?;
+        let listing = listing::place(&DIALECT, &query, steps);
+        let found = self.readers.query(&listing.sql, &params(&listing)).await?;
         found.first().map(|row| rows::action_id(row, 0)).transpose()
     }
 
@@ -210,7 +212,7 @@ impl Store for PostgresStore {
     }
 
     async fn due(&self, by: Timestamp, limit: usize) -> Result<Vec<ActionId>, StoreError> {
-        let found = self.readers.query(DUE, &[&by.as_micros(), &lists::limit(limit)]).await?;
+        let found = self.readers.query(DUE, &[&by.as_micros(), &listing::limit(limit)]).await?;
         found.iter().map(|row| rows::action_id(row, 0)).collect()
     }
 
@@ -262,8 +264,8 @@ impl Store for PostgresStore {
     }
 
     async fn events(&self, query: EventQuery) -> Result<Vec<StoredEvent>, StoreError> {
-        let listing = lists::events(&query);
-        let found = self.readers.query(&listing.sql, &listing.params()).await?;
+        let listing = listing::events(&DIALECT, &query);
+        let found = self.readers.query(&listing.sql, &params(&listing)).await?;
         let event =
             |row: &Row| Ok(StoredEvent { seq: count(row, 0)?, kind: get(row, 1)?, body: get(row, 2)? });
         found.iter().map(event).collect()
@@ -281,7 +283,7 @@ impl Store for PostgresStore {
 
     async fn checkpoints(&self, beyond: u64, limit: usize) -> Result<Vec<SignedCheckpoint>, StoreError> {
         let sql = "SELECT size, at, note FROM checkpoints WHERE size > $1 ORDER BY size LIMIT $2";
-        let found = self.readers.query(sql, &[&rows::int(beyond)?, &lists::limit(limit)]).await?;
+        let found = self.readers.query(sql, &[&rows::int(beyond)?, &listing::limit(limit)]).await?;
         found.iter().map(rows::checkpoint).collect()
     }
 
@@ -292,18 +294,18 @@ impl Store for PostgresStore {
 
     async fn notices(&self, limit: usize) -> Result<Vec<StoredNotice>, StoreError> {
         let sql = "SELECT id, action, notice, at FROM outbox ORDER BY id LIMIT $1";
-        let found = self.readers.query(sql, &[&lists::limit(limit)]).await?;
+        let found = self.readers.query(sql, &[&listing::limit(limit)]).await?;
         found.iter().map(rows::notice).collect()
     }
 
     async fn take_notices(&self, limit: usize, lease: Duration) -> Result<Vec<StoredNotice>, StoreError> {
-        let found = self.readers.query(TAKE, &[&lists::limit(limit), &lease.as_secs_f64()]).await?;
+        let found = self.readers.query(TAKE, &[&listing::limit(limit), &lease.as_secs_f64()]).await?;
         found.iter().map(rows::notice).collect()
     }
 
     async fn deliveries(&self, query: DeliveryQuery) -> Result<Vec<Delivery>, StoreError> {
         let listing = post::deliveries(&query);
-        self.readers.query(&listing.sql, &listing.params()).await?.iter().map(post::delivery).collect()
+        self.readers.query(&listing.sql, &params(&listing)).await?.iter().map(post::delivery).collect()
     }
 
     async fn take_deliveries(
@@ -315,7 +317,7 @@ impl Store for PostgresStore {
     ) -> Result<Vec<Delivery>, StoreError> {
         // What it sends is not undone by a refusal to write that down.
         self.check_clock().await?;
-        let params: Params<'_> = &[&channel, &by.as_micros(), &lists::limit(limit), &lease.as_secs_f64()];
+        let params: Params<'_> = &[&channel, &by.as_micros(), &listing::limit(limit), &lease.as_secs_f64()];
         self.readers.query(&post::take_deliveries(), params).await?.iter().map(post::delivery).collect()
     }
 
@@ -331,12 +333,12 @@ impl Store for PostgresStore {
 
     async fn jobs(&self, query: JobQuery) -> Result<Vec<Job>, StoreError> {
         let listing = post::jobs(&query);
-        self.readers.query(&listing.sql, &listing.params()).await?.iter().map(post::job).collect()
+        self.readers.query(&listing.sql, &params(&listing)).await?.iter().map(post::job).collect()
     }
 
     async fn take_jobs(&self, by: Timestamp, limit: usize, lease: Duration) -> Result<Vec<Job>, StoreError> {
         self.check_clock().await?;
-        let params: Params<'_> = &[&by.as_micros(), &lists::limit(limit), &lease.as_secs_f64()];
+        let params: Params<'_> = &[&by.as_micros(), &listing::limit(limit), &lease.as_secs_f64()];
         self.readers.query(&post::take_jobs(), params).await?.iter().map(post::job).collect()
     }
 
@@ -369,7 +371,8 @@ impl Store for PostgresStore {
 
     async fn pending_counts(&self) -> Result<PendingCounts, StoreError> {
         let mut counts = PendingCounts::default();
-        for row in self.readers.query(lists::PENDING_COUNTS, &[&lists::limit(PendingCounts::NAMED)]).await? {
+        for row in self.readers.query(lists::PENDING_COUNTS, &[&listing::limit(PendingCounts::NAMED)]).await?
+        {
             let (of, name, count): (&str, &str, u64) = (get(&row, 0)?, get(&row, 1)?, count(&row, 2)?);
             match (of, name.parse(), name.parse()) {
                 ("risk", Ok(rank), _) => drop(counts.by_risk.insert(of_rank(rank), count)),

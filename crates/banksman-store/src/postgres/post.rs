@@ -1,17 +1,16 @@
 //! Messages, jobs and what came back, as rows.
 
-use std::fmt::Write as _;
-
 use banksman_core::Timestamp;
 use tokio_postgres::{Row, Statement};
 
 use super::columns::column;
 use super::keys;
-use super::lists::{Listing, limit};
+use super::lists::DIALECT;
 use super::rows::{action_id, get, moment, name, small, time};
 use super::session::{Session, failed};
 use super::writes::Line;
 use crate::encode::EncodedCommit;
+use crate::listing::{self, Listing};
 use crate::{
     Attempt, Delivery, DeliveryQuery, Job, JobQuery, LogReading, NewDelivery, NewJob, Post, Run, SeenEvent,
     StoreError,
@@ -255,43 +254,11 @@ pub(super) fn job(row: &Row) -> Result<Job, StoreError> {
 }
 
 pub(super) fn deliveries(query: &DeliveryQuery) -> Listing {
-    let mut listing = Listing::new(format!("SELECT {DELIVERY_COLUMNS} FROM deliveries WHERE true"));
-    if let Some(action) = query.action {
-        listing.filter("action =", action.to_bytes().to_vec());
-    }
-    if let Some(status) = query.status {
-        listing.filter("status =", status.as_str());
-    }
-    if let Some(channel) = &query.channel {
-        listing.filter("channel =", channel.clone());
-    }
-    if let Some(message) = query.message {
-        listing.filter("message =", message);
-    }
-    if let Some(bundle) = query.bundle {
-        listing.filter("bundle =", bundle);
-    }
-    newest_first(listing, query.before, query.limit)
+    listing::deliveries(&DIALECT, DELIVERY_COLUMNS, query)
 }
 
 pub(super) fn jobs(query: &JobQuery) -> Listing {
-    let mut listing = Listing::new(format!("SELECT {JOB_COLUMNS} FROM jobs WHERE true"));
-    if let Some(action) = query.action {
-        listing.filter("action =", action.to_bytes().to_vec());
-    }
-    if let Some(status) = query.status {
-        listing.filter("status =", status.as_str());
-    }
-    newest_first(listing, query.before, query.limit)
-}
-
-fn newest_first(mut listing: Listing, before: Option<i64>, rows: usize) -> Listing {
-    if let Some(before) = before {
-        listing.filter("id <", before);
-    }
-    let rows = listing.value(limit(rows));
-    let _ = write!(listing.sql, " ORDER BY id DESC LIMIT {rows}");
-    listing
+    listing::jobs(&DIALECT, JOB_COLUMNS, query)
 }
 
 /// Nodes that ask at the same time get different ones.

@@ -84,7 +84,8 @@ macro_rules! body {
     };
 }
 
-pub(super) const BODY: &str = body!();
+/// The same, to look for words in: by bytes.
+pub(super) const BODY_AS_BYTES: &str = concat!(body!(), " COLLATE \"C\"");
 
 /// The columns that [`case`] reads, from `actions a`.
 pub(super) const CASE_COLUMNS: &str = concat!(

@@ -35,7 +35,7 @@ pub(super) fn checkpoints(
 ) -> rusqlite::Result<Vec<SignedCheckpoint>> {
     connection
         .prepare_cached("SELECT size, at, note FROM checkpoints WHERE size > ?1 ORDER BY size LIMIT ?2")?
-        .query_map(params![beyond, super::read::limit(limit)], checkpoint)?
+        .query_map(params![beyond, crate::listing::limit(limit)], checkpoint)?
         .collect()
 }
 

@@ -1,14 +1,12 @@
 //! Messages, jobs and what came back, as rows.
 
-use std::fmt::Write as _;
+use banksman_core::Timestamp;
+use rusqlite::{Connection, OptionalExtension, Row, params};
 
-use banksman_core::{ActionId, Timestamp};
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
-
-use super::read::limit;
+use super::lists::{DIALECT, listed};
 use super::rows;
 use crate::Conflict;
+use crate::listing::{self, limit};
 use crate::post::{Attempt, Delivery, DeliveryQuery, Job, JobQuery, NewDelivery, NewJob, Post, Run};
 
 /// Which guard does not hold, if one does not.
@@ -206,46 +204,8 @@ fn job(row: &Row<'_>) -> rusqlite::Result<Job> {
     })
 }
 
-/// What a list is narrowed by.
-fn filtered(
-    columns: &str,
-    table: &str,
-    filters: Vec<(&str, Option<Value>)>,
-    rows: usize,
-) -> (String, Vec<Value>) {
-    let mut sql = format!("SELECT {columns} FROM {table} WHERE 1");
-    let mut values = Vec::new();
-    for (condition, value) in filters {
-        if let Some(value) = value {
-            values.push(value);
-            let _ = write!(sql, " AND {condition} ?{}", values.len());
-        }
-    }
-    values.push(limit(rows));
-    let _ = write!(sql, " ORDER BY id DESC LIMIT ?{}", values.len());
-    (sql, values)
-}
-
-fn blob(id: Option<ActionId>) -> Option<Value> {
-    id.map(|id| Value::Blob(id.to_bytes().into()))
-}
-
-pub(super) fn deliveries_sql(query: &DeliveryQuery) -> (String, Vec<Value>) {
-    let text = |text: &str| Value::Text(text.to_owned());
-    let filters = vec![
-        ("action =", blob(query.action)),
-        ("status =", query.status.map(|status| text(status.as_str()))),
-        ("channel =", query.channel.as_deref().map(text)),
-        ("message =", query.message.map(Value::Integer)),
-        ("bundle =", query.bundle.map(Value::Integer)),
-        ("id <", query.before.map(Value::Integer)),
-    ];
-    filtered(DELIVERY_COLUMNS, "deliveries", filters, query.limit)
-}
-
 pub(super) fn deliveries(connection: &Connection, query: &DeliveryQuery) -> rusqlite::Result<Vec<Delivery>> {
-    let (sql, values) = deliveries_sql(query);
-    connection.prepare_cached(&sql)?.query_map(params_from_iter(values), delivery)?.collect()
+    listed(connection, listing::deliveries(&DIALECT, DELIVERY_COLUMNS, query), delivery)
 }
 
 pub(super) fn due_deliveries_sql() -> String {
@@ -291,13 +251,7 @@ pub(super) fn told(
 }
 
 pub(super) fn jobs(connection: &Connection, query: &JobQuery) -> rusqlite::Result<Vec<Job>> {
-    let filters = vec![
-        ("action =", blob(query.action)),
-        ("status =", query.status.map(|status| Value::Text(status.as_str().to_owned()))),
-        ("id <", query.before.map(Value::Integer)),
-    ];
-    let (sql, values) = filtered(JOB_COLUMNS, "jobs", filters, query.limit);
-    connection.prepare_cached(&sql)?.query_map(params_from_iter(values), job)?.collect()
+    listed(connection, listing::jobs(&DIALECT, JOB_COLUMNS, query), job)
 }
 
 pub(super) fn due_jobs(connection: &Connection, by: Timestamp, rows: usize) -> rusqlite::Result<Vec<Job>> {

@@ -1,15 +1,14 @@
 //! Reading, beside the writer: each read sees the newest committed state.
 
-use std::fmt::Write as _;
-
 use banksman_core::{
     ActionId, BatchId, Case, Delegation, Digest, Freeze, Grant, Mode, Submission, Timestamp,
 };
-use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, params, params_from_iter};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use super::lists::{DIALECT, listed};
 use super::rows::{self, CASE_COLUMNS, CREDENTIAL_COLUMNS};
-use crate::{BatchRecord, Control, Credential, EventQuery, Order, Person, StoredEvent, StoredNotice};
+use crate::listing;
+use crate::{BatchRecord, Control, Credential, EventQuery, Person, StoredEvent, StoredNotice};
 
 pub(super) fn case(connection: &Connection, id: ActionId) -> rusqlite::Result<Option<Case>> {
     connection
@@ -33,11 +32,6 @@ pub(super) fn submission(
         .optional()
 }
 
-/// A length, as SQLite counts: beyond `i64` it takes a number for a float, and refuses it.
-pub(super) fn limit(rows: usize) -> Value {
-    Value::Integer(i64::try_from(rows).unwrap_or(i64::MAX))
-}
-
 pub(super) fn batch(connection: &Connection, id: BatchId) -> rusqlite::Result<Option<BatchRecord>> {
     connection
         .prepare_cached("SELECT agent, created_at, items FROM batches WHERE id = ?1")?
@@ -58,7 +52,9 @@ pub(super) const DUE: &str =
 
 pub(super) fn due(connection: &Connection, by: Timestamp, limit: usize) -> rusqlite::Result<Vec<ActionId>> {
     let mut statement = connection.prepare_cached(DUE)?;
-    statement.query_map(params![by.as_micros(), self::limit(limit)], |row| rows::action_id(row, 0))?.collect()
+    statement
+        .query_map(params![by.as_micros(), listing::limit(limit)], |row| rows::action_id(row, 0))?
+        .collect()
 }
 
 pub(super) const NEXT_DUE: &str = "SELECT min(wake_at) FROM actions WHERE wake_at IS NOT NULL";
@@ -128,61 +124,10 @@ pub(super) fn is_spent(connection: &Connection, key: Digest) -> rusqlite::Result
         .query_row([key.as_bytes()], |row| row.get(0))
 }
 
-pub(super) fn events_sql(query: &EventQuery) -> (String, Vec<Value>) {
-    let mut values = Vec::new();
-    let mut sql = String::from("SELECT seq, type, body FROM audit WHERE 1");
-    let mut filter = |sql: &mut String, condition: &str, value: Value| {
-        values.push(value);
-        let _ = write!(sql, " AND {condition} ?{}", values.len());
-    };
-    let text = |text: &str| Value::Text(text.to_owned());
-    if query.resolutions_only {
-        sql.push_str(" AND resolution = 1");
-    }
-    if query.observed_only {
-        sql.push_str(" AND observed = 1");
-    }
-    if let Some(action) = query.action {
-        filter(&mut sql, "action =", Value::Blob(action.to_bytes().into()));
-    }
-    for (condition, value) in [
-        ("agent =", query.agent.as_deref()),
-        ("type =", query.kind.as_deref()),
-        ("tool =", query.tool.as_deref()),
-        ("risk =", query.risk.map(banksman_core::Risk::as_str)),
-        ("decision =", query.decision.map(banksman_core::Decision::as_str)),
-        ("actor =", query.actor.as_deref()),
-    ] {
-        if let Some(value) = value {
-            filter(&mut sql, condition, text(value));
-        }
-    }
-    if let Some(since) = query.since {
-        filter(&mut sql, "at >=", Value::Integer(since.as_micros()));
-    }
-    if let Some(until) = query.until {
-        filter(&mut sql, "at <", Value::Integer(until.as_micros()));
-    }
-    let (beyond, direction) = match query.order {
-        Order::Ascending => ("seq >", "ASC"),
-        Order::Descending => ("seq <", "DESC"),
-    };
-    if let Some(after) = query.after {
-        filter(&mut sql, beyond, Value::Integer(i64::try_from(after).unwrap_or(i64::MAX)));
-    }
-    values.push(limit(query.limit));
-    let _ = write!(sql, " ORDER BY seq {direction} LIMIT ?{}", values.len());
-    (sql, values)
-}
-
 pub(super) fn events(connection: &Connection, query: &EventQuery) -> rusqlite::Result<Vec<StoredEvent>> {
-    let (sql, values) = events_sql(query);
-    let mut statement = connection.prepare_cached(&sql)?;
-    statement
-        .query_map(params_from_iter(values), |row| {
-            Ok(StoredEvent { seq: row.get(0)?, kind: row.get(1)?, body: row.get(2)? })
-        })?
-        .collect()
+    listed(connection, listing::events(&DIALECT, query), |row| {
+        Ok(StoredEvent { seq: row.get(0)?, kind: row.get(1)?, body: row.get(2)? })
+    })
 }
 
 pub(super) fn last_seq(connection: &Connection) -> rusqlite::Result<u64> {
@@ -193,7 +138,7 @@ pub(super) fn notices(connection: &Connection, limit: usize) -> rusqlite::Result
     let mut statement =
         connection.prepare_cached("SELECT id, action, notice, at FROM outbox ORDER BY id LIMIT ?1")?;
     statement
-        .query_map([self::limit(limit)], |row| {
+        .query_map([listing::limit(limit)], |row| {
             Ok(StoredNotice {
                 id: row.get(0)?,
                 action: rows::action_id(row, 1)?,

@@ -2,16 +2,17 @@
 
 use banksman_core::{Decision, Risk, Status, Tier};
 use rusqlite::types::Value;
-use rusqlite::{Connection, params_from_iter};
+use rusqlite::{Connection, ToSql, params_from_iter};
 
 use super::{File, id, second};
+use crate::listing::{self, Listing};
 use crate::sqlite::apply::{JOINABLE, PENDING_BY_AGENT};
-use crate::sqlite::lists::{self, Listing, PENDING_BY_RISK, PENDING_BY_TIER};
+use crate::sqlite::lists::{DIALECT, PENDING_BY_RISK, PENDING_BY_TIER};
 use crate::sqlite::meters::{DISTINCT, SUM};
-use crate::sqlite::read::{DUE, NEXT_DUE, events_sql};
+use crate::sqlite::read::{DUE, NEXT_DUE};
 use crate::{CaseQuery, EventQuery, Order, SortBy};
 
-fn plan(connection: &Connection, sql: &str, values: Vec<Value>) -> String {
+fn plan<V: ToSql>(connection: &Connection, sql: &str, values: Vec<V>) -> String {
     let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
     let steps = statement.query_map(params_from_iter(values), |row| row.get::<_, String>(3)).unwrap();
     steps.map(Result::unwrap).collect::<Vec<_>>().join("\n")
@@ -29,9 +30,14 @@ fn assert_indexed(plan: &str, what: &str) {
     assert!(!plan.contains("TEMP B-TREE"), "{what}\nsorts:\n{plan}");
 }
 
-fn cases_sql(query: &CaseQuery) -> (String, Vec<Value>) {
-    let Listing { sql, values } = lists::listing(query);
-    (sql, values)
+fn cases_plan(connection: &Connection, query: &CaseQuery) -> String {
+    let Listing { sql, values, .. } = listing::cases(&DIALECT, query);
+    plan(connection, &sql, values)
+}
+
+fn events_plan(connection: &Connection, query: &EventQuery) -> String {
+    let Listing { sql, values, .. } = listing::events(&DIALECT, query);
+    plan(connection, &sql, values)
 }
 
 fn empty() -> (File, Connection) {
@@ -57,8 +63,7 @@ fn every_list_of_pending_actions_uses_an_index() {
                             order,
                             ..CaseQuery::pending(50)
                         };
-                        let (sql, values) = cases_sql(&query);
-                        let plan = plan(&connection, &sql, values);
+                        let plan = cases_plan(&connection, &query);
                         assert_indexed(&plan, &format!("{query:?}"));
                         assert!(
                             plan.contains("pending_by") || plan.contains("open_by_status"),
@@ -81,8 +86,7 @@ fn the_most_selective_filter_of_pending_actions_has_an_index_of_its_own() {
         (CaseQuery { tool: Some("refund".into()), ..pending.clone() }, "pending_by_tool"),
         (CaseQuery { agent: Some("riley".into()), ..pending }, "pending_by_agent"),
     ] {
-        let (sql, values) = cases_sql(&query);
-        let plan = plan(&connection, &sql, values);
+        let plan = cases_plan(&connection, &query);
         assert!(plan.contains(&format!("SEARCH a USING INDEX {index}")), "{query:?}\n{plan}");
     }
 }
@@ -92,8 +96,7 @@ fn lists_of_what_is_open_use_the_index_of_statuses() {
     let (_file, connection) = empty();
     for status in [Status::Pending, Status::Authorised, Status::Executing, Status::Unknown] {
         let query = CaseQuery { status: Some(status), ..CaseQuery::newest(50) };
-        let (sql, values) = cases_sql(&query);
-        let plan = plan(&connection, &sql, values);
+        let plan = cases_plan(&connection, &query);
         assert!(plan.contains("SEARCH a USING INDEX open_by_status"), "{status}\n{plan}");
         assert_indexed(&plan, status.as_str());
     }
@@ -103,8 +106,7 @@ fn lists_of_what_is_open_use_the_index_of_statuses() {
 fn the_newest_of_everything_come_in_the_order_of_the_table() {
     let (_file, connection) = empty();
     for after in [None, Some(id(1))] {
-        let (sql, values) = cases_sql(&CaseQuery { after, ..CaseQuery::newest(50) });
-        let plan = plan(&connection, &sql, values);
+        let plan = cases_plan(&connection, &CaseQuery { after, ..CaseQuery::newest(50) });
         // It walks the table by its key and stops at the limit.
         assert!(!plan.contains("TEMP B-TREE"), "{plan}");
     }
@@ -117,7 +119,7 @@ fn the_timekeeper_and_the_doorkeeper_use_indexes() {
     let due = plan(&connection, DUE, vec![by, Value::Integer(256)]);
     assert_indexed(&due, DUE);
     assert!(due.contains("INDEX due"), "{due}");
-    let next = plan(&connection, NEXT_DUE, Vec::new());
+    let next = plan(&connection, NEXT_DUE, Vec::<Value>::new());
     assert_indexed(&next, NEXT_DUE);
     assert!(next.contains("INDEX due"), "{next}");
     let joinable = plan(&connection, JOINABLE, vec![Value::Text("riley".into()), Value::Blob(vec![0; 32])]);
@@ -129,11 +131,11 @@ fn the_timekeeper_and_the_doorkeeper_use_indexes() {
 fn counting_reads_only_what_is_pending() {
     let (_file, connection) = empty();
     for sql in [PENDING_BY_AGENT, PENDING_BY_TIER] {
-        let plan = plan(&connection, sql, Vec::new());
+        let plan = plan(&connection, sql, Vec::<Value>::new());
         assert!(plan.contains("USING COVERING INDEX"), "{sql}\n{plan}");
         assert_indexed(&plan, sql);
     }
-    let by_risk = plan(&connection, PENDING_BY_RISK, Vec::new());
+    let by_risk = plan(&connection, PENDING_BY_RISK, Vec::<Value>::new());
     assert!(by_risk.contains("USING COVERING INDEX pending_in_brief"), "{by_risk}");
 }
 
@@ -145,9 +147,8 @@ fn following_the_log_reads_only_what_is_new() {
         // What was answered about a tool has no index of its own: a stretch of the log, by its place.
         let of_tool = EventQuery { tool: Some("refund".into()), resolutions_only: true, ..all.clone() };
         for query in [all, of_tool] {
-            let (sql, values) = events_sql(&query);
-            let plan = plan(&connection, &sql, values);
-            assert_indexed(&plan, &sql);
+            let plan = events_plan(&connection, &query);
+            assert_indexed(&plan, &format!("{query:?}"));
             assert!(plan.contains("INTEGER PRIMARY KEY (rowid"), "{plan}");
         }
     }
@@ -167,10 +168,10 @@ fn the_events_of_an_action_and_the_resolutions_of_an_agent_have_indexes() {
                 (resolutions.clone(), "audit_resolutions (agent=?"),
                 (EventQuery { since: Some(second(0)), ..resolutions.clone() }, "audit_resolutions (agent=?"),
             ] {
-                let (sql, values) = events_sql(&EventQuery { order, after, ..query });
-                let plan = plan(&connection, &sql, values);
-                assert_indexed(&plan, &sql);
-                assert!(plan.contains(index), "{sql}\n{plan}");
+                let query = EventQuery { order, after, ..query };
+                let plan = events_plan(&connection, &query);
+                assert_indexed(&plan, &format!("{query:?}"));
+                assert!(plan.contains(index), "{query:?}\n{plan}");
             }
         }
     }
@@ -195,9 +196,8 @@ fn no_reading_of_the_log_sorts_it() {
         EventQuery { resolutions_only: true, ..all.clone() },
         EventQuery { observed_only: true, ..all },
     ] {
-        let (sql, values) = events_sql(&query);
-        let plan = plan(&connection, &sql, values);
-        assert!(!plan.contains("TEMP B-TREE"), "{sql}\n{plan}");
+        let plan = events_plan(&connection, &query);
+        assert!(!plan.contains("TEMP B-TREE"), "{query:?}\n{plan}");
     }
 }
 
@@ -216,8 +216,7 @@ fn what_is_urgent_is_read_in_its_order() {
     let (_file, connection) = empty();
     for after in [None, Some(id(1))] {
         let query = CaseQuery { after, ..CaseQuery::urgent(50) };
-        let (sql, values) = cases_sql(&query);
-        let plan = plan(&connection, &sql, values);
+        let plan = cases_plan(&connection, &query);
         // What is sorted is the page, not the list: once, outside.
         assert!(plan.matches("TEMP B-TREE").count() <= 1, "{plan}");
         assert!(plan.contains("a USING COVERING INDEX pending_in_brief"), "{plan}");
@@ -238,8 +237,7 @@ fn whatever_pending_actions_are_chosen_by_is_in_one_index() {
                 agent: Some("riley".into()),
                 ..CaseQuery::pending(50)
             };
-            let (sql, values) = cases_sql(&query);
-            let plan = plan(&connection, &sql, values);
+            let plan = cases_plan(&connection, &query);
             assert!(plan.contains("a USING COVERING INDEX pending_in_brief"), "{sort:?}\n{plan}");
         }
     }
