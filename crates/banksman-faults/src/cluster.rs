@@ -27,7 +27,13 @@ pub struct Cluster {
 
 /// For every server of ours. One that recovers from the crash of a connection first waits for all who have connected and
 /// said nothing, as happens on a silent line; usually it does so for a minute, in which nobody is served.
-const SETTINGS: [&str; 3] = ["listen_addresses=", "max_connections=400", "authentication_timeout=3s"];
+const SETTINGS: [&str; 4] = [
+    "listen_addresses=",
+    "max_connections=400",
+    "authentication_timeout=3s",
+    // How soon one that follows another asks again for what it missed.
+    "wal_retrieve_retry_interval=100ms",
+];
 
 /// Whether the server has to survive a power cut.
 #[derive(Clone, Copy)]
@@ -205,6 +211,23 @@ impl Cluster {
             std::thread::sleep(Duration::from_millis(20));
         }
         Ok(standby)
+    }
+
+    /// Waits until the one that follows this one has all that was answered so far: after a crash it needs a moment.
+    ///
+    /// # Errors
+    /// If it does not come to that.
+    pub fn await_follower(&self) -> anyhow::Result<()> {
+        let place = self.ask("SELECT pg_current_wal_flush_lsn()")?;
+        let follows = format!(
+            "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync' AND flush_lsn >= '{place}'"
+        );
+        let begin = Instant::now();
+        while self.ask(&follows)? != "1" {
+            ensure!(begin.elapsed() < START, "nobody follows:\n{}", self.log());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
     }
 
     /// Makes one that followed another the one that is written to.

@@ -54,12 +54,13 @@ pub struct Proxy {
 }
 
 struct Shared {
-    server: PathBuf,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 struct State {
+    /// The socket of the server that new connections lead to.
+    server: PathBuf,
     weather: Weather,
     trap: Option<Trap>,
     sprung: u64,
@@ -87,6 +88,17 @@ enum Fate {
     End,
 }
 
+/// The folder in which a server of this address has its sockets.
+fn folder_of(url: &str) -> anyhow::Result<PathBuf> {
+    let folder = url.split_once('@').and_then(|(_, rest)| rest.rsplit_once('/'));
+    let (folder, _) = folder.context("an address like postgres://USER@%2FFOLDER/NAME")?;
+    Ok(PathBuf::from(folder.replace("%2F", "/")))
+}
+
+fn socket_in(folder: &Path) -> PathBuf {
+    folder.join(".s.PGSQL.5432")
+}
+
 impl Proxy {
     /// A line to the server with its sockets in this folder, on a port of its own.
     ///
@@ -96,6 +108,7 @@ impl Proxy {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = listener.local_addr()?.port();
         let state = State {
+            server: socket_in(sockets),
             weather: Weather::Fair,
             trap: None,
             sprung: 0,
@@ -103,11 +116,7 @@ impl Proxy {
             next_link: 0,
             gone: false,
         };
-        let shared = Arc::new(Shared {
-            server: sockets.join(".s.PGSQL.5432"),
-            state: Mutex::new(state),
-            changed: Condvar::new(),
-        });
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let accepting = Arc::clone(&shared);
         std::thread::spawn(move || accept(&accepting, &listener));
         Ok(Self { port, shared })
@@ -118,9 +127,16 @@ impl Proxy {
     /// # Errors
     /// If the address is of another kind.
     pub fn to(url: &str) -> anyhow::Result<Self> {
-        let folder = url.split_once('@').and_then(|(_, rest)| rest.rsplit_once('/'));
-        let (folder, _) = folder.context("an address like postgres://USER@%2FFOLDER/NAME")?;
-        Self::to_folder(Path::new(&folder.replace("%2F", "/")))
+        Self::to_folder(&folder_of(url)?)
+    }
+
+    /// From now on new connections lead to another server, as an address does that moves when a standby takes over.
+    ///
+    /// # Errors
+    /// If the address is not one like that.
+    pub fn lead_to(&self, url: &str) -> anyhow::Result<()> {
+        self.shared.lock().server = socket_in(&folder_of(url)?);
+        Ok(())
     }
 
     /// The address of the same database, over this line.
@@ -294,7 +310,7 @@ fn accept(shared: &Arc<Shared>, listener: &TcpListener) {
 }
 
 fn connect(shared: &Arc<Shared>, client: TcpStream) -> io::Result<()> {
-    let server = UnixStream::connect(&shared.server)?;
+    let server = UnixStream::connect(shared.lock().server.clone())?;
     client.set_nodelay(true)?;
     let (from_client, to_client) = (client.try_clone()?, client.try_clone()?);
     let (from_server, to_server) = (server.try_clone()?, server.try_clone()?);

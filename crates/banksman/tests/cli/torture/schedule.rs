@@ -30,10 +30,12 @@ pub(super) enum Fault {
     CrashDatabase,
     /// `kill -9` of one of its processes, from which it recovers by itself.
     CrashConnection,
+    /// `kill -9` of the whole database server, whose standby takes over.
+    FailOver,
 }
 
 impl Fault {
-    pub(super) const ALL: [Self; 12] = [
+    pub(super) const ALL: [Self; 13] = [
         Self::KillNode,
         Self::FreezeNode,
         Self::CutBeforeCommit,
@@ -46,6 +48,7 @@ impl Fault {
         Self::NoLine,
         Self::CrashDatabase,
         Self::CrashConnection,
+        Self::FailOver,
     ];
 }
 
@@ -62,6 +65,7 @@ pub(super) enum Step {
     CrashDatabase,
     /// Chosen by a number among those that there are.
     CrashConnection(u64),
+    FailOver,
 }
 
 /// A step, when it is due, and the fault that begins with it, if one does.
@@ -136,6 +140,9 @@ impl Schedule {
         if let Fault::CrashConnection = fault {
             return Step::CrashConnection(self.chance.next());
         }
+        if let Fault::FailOver = fault {
+            return Step::FailOver;
+        }
         let node = self.node();
         let lay = |at, silent| Step::Lay(node, Trap { at, silent });
         let fair = Step::Change(node, Weather::Fair);
@@ -165,7 +172,9 @@ impl Schedule {
             Fault::CutAfterCommit => lay(Moment::AfterCommit, false),
             Fault::SilentBeforeCommit => lay(Moment::BeforeCommit, true),
             Fault::SilentAfterCommit => lay(Moment::AfterCommit, true),
-            Fault::CrashDatabase | Fault::CrashConnection => unreachable!("these have no node"),
+            Fault::CrashDatabase | Fault::CrashConnection | Fault::FailOver => {
+                unreachable!("these have no node")
+            }
         }
     }
 }
@@ -211,7 +220,8 @@ fn nobody_is_killed_twice_or_thawed_unfrozen() {
                 | Step::Cut(_)
                 | Step::Change(..)
                 | Step::CrashDatabase
-                | Step::CrashConnection(_) => {}
+                | Step::CrashConnection(_)
+                | Step::FailOver => {}
             }
         }
     }

@@ -17,6 +17,8 @@ const START: Duration = Duration::from_secs(60);
 
 pub(super) struct Town {
     cluster: Cluster,
+    /// Follows it, and takes over when it is gone for good.
+    standby: Cluster,
     pub(super) site: Arc<Site>,
     nodes: Vec<Node>,
     policy: PathBuf,
@@ -31,12 +33,13 @@ struct Node {
 impl Town {
     pub(super) fn build(nodes: usize, patience: Duration) -> Self {
         let cluster = Cluster::start().unwrap();
+        let standby = cluster.follow().unwrap();
         let node =
             |_| Node { place: Installation::new(), line: Proxy::to(&cluster.url()).unwrap(), server: None };
         let places: Vec<Node> = (0..nodes).map(node).collect();
         let policy = places[0].place.policy(POLICY);
         let site = Arc::new(Site::new(nodes, patience));
-        let mut town = Self { cluster, site, nodes: places, policy };
+        let mut town = Self { cluster, standby, site, nodes: places, policy };
         (0..nodes).for_each(|node| town.start(node));
         town
     }
@@ -66,7 +69,20 @@ impl Town {
             Step::CrashConnection(choice) => {
                 self.cluster.crash_connection(choice);
             }
+            Step::FailOver => self.fail_over(),
         }
+    }
+
+    /// The standby takes over, and gets one of its own. The former primary never comes back.
+    fn fail_over(&mut self) {
+        self.cluster.await_follower().unwrap();
+        self.cluster.crash().unwrap();
+        self.standby.promote().unwrap();
+        for node in &self.nodes {
+            node.line.lead_to(&self.standby.url()).unwrap();
+        }
+        let next = self.standby.follow().unwrap();
+        self.cluster = std::mem::replace(&mut self.standby, next);
     }
 
     fn server(&self, node: usize) -> &Server {
