@@ -20,6 +20,12 @@ pub enum EngineError {
         /// The action as it stands.
         about: Box<About>,
     },
+    /// An agent wants to claim, or to report, a call that the gateway runs.
+    #[error(
+        "this call goes through Banksman's MCP gateway, which claims it, runs it and records how it ended; its agent only \
+         waits for the result"
+    )]
+    RunByGateway(Box<About>),
     /// Edited arguments do not follow the action's own schema, or are no arguments.
     #[error("the arguments are not valid: {0}")]
     InvalidArgs(String),
