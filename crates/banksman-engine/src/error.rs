@@ -10,7 +10,9 @@ pub enum EngineError {
     #[error("not found")]
     NotFound,
     /// The credential is no longer valid.
-    #[error("the credential is unknown, expired or revoked")]
+    #[error(
+        "the credential is unknown, expired or revoked; `banksman token new` on the server's machine makes another"
+    )]
     Unauthenticated,
     /// The lifecycle refuses.
     #[error("{refusal}")]
@@ -36,13 +38,20 @@ pub enum EngineError {
     #[error("this cannot be granted: {0}")]
     NotGrantable(String),
     /// A key that was used for another request.
-    #[error("this idempotency key was used before for a different request")]
+    #[error("this idempotency key was used before for a different request; a new request takes a new key")]
     IdempotencyKeyReused,
     /// The queue is full.
-    #[error("too many actions are waiting for people {scope}")]
+    #[error(
+        "too many actions are waiting for people {scope}: at most {limit} may (`banksman serve {option}`); once people have \
+         decided some, send the same request again"
+    )]
     TooManyPending {
         /// Whose.
         scope: &'static str,
+        /// How many may wait.
+        limit: u64,
+        /// What sets that.
+        option: &'static str,
     },
     /// The items of the batch are not those that the reviewer saw.
     #[error("the batch is {current}; the decision was about other items")]

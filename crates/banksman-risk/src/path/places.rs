@@ -236,11 +236,11 @@ fn by_name(found: &mut Places, path: &str, name: &str) {
             }
             ".hg" | ".svn" | ".jj" | ".bzr" => found.add(Place::VersionControl),
             ".claude" | ".codex" | ".cursor" | ".gemini" | ".windsurf" | ".continue" | ".opencode"
-            | ".roo" | ".cline" | ".kiro" | ".amp" | ".aider" | ".factory" | ".goose" => {
+            | ".roo" | ".cline" | ".kiro" | ".amp" | ".aider" | ".factory" | ".goose"
                 // Agents keep whole working copies in there; those are projects like any other, with settings of their own.
-                if !matches!(parts.peek(), Some(&"worktrees")) {
-                    found.add(Place::AgentSettings);
-                }
+                if !matches!(parts.peek(), Some(&"worktrees")) =>
+            {
+                found.add(Place::AgentSettings);
             }
             // Where an administrator keeps what no user may change.
             "managed-settings.d" => found.add(Place::AgentSettings),

@@ -148,8 +148,12 @@ async fn serve(args: &Args, context: &Context) -> anyhow::Result<()> {
     let channels = channels::read(args.channels.as_deref(), &folder, args.listen)?;
     let identity = read_identity(args.identity.as_deref(), &folder)?;
     // Before anything is stored: a start that ends here must not pass for the first one.
-    let listener = banksman_http::listen(args.listen)
-        .with_context(|| format!("cannot listen on {}: is another server running there?", args.listen))?;
+    let listener = banksman_http::listen(args.listen).with_context(|| {
+        format!(
+            "cannot listen on {}: is another server running there? `--listen` takes another address",
+            args.listen
+        )
+    })?;
     let address = listener.local_addr()?;
     // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
     let signer = folder.signer()?;

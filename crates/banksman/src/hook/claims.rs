@@ -78,12 +78,12 @@ impl Claims {
                 .file_name()
                 .to_str()
                 .is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".json"));
-            let claimed = read(&path).filter(|claimed| ours && claimed.deed == deed)?;
-            let fresh = age(&path).is_some_and(|age| age < LIVE);
+            let fresh = || age(&path).is_some_and(|age| age < LIVE);
+            let claimed = (ours && fresh()).then(|| read(&path))?.filter(|claimed| claimed.deed == deed)?;
             // Of two that ask at once, one makes the file.
             let first =
                 || OpenOptions::new().write(true).create_new(true).mode(0o600).open(asked(&path)).is_ok();
-            (fresh && first()).then_some(claimed.action)
+            first().then_some(claimed.action)
         })
     }
 

@@ -4,7 +4,7 @@ use banksman_core::json::{CanonicalJson, Json, Object, parse};
 use banksman_core::{Action, Kind};
 use serde::Deserialize;
 
-use super::permission::Leave;
+use super::permission::LeaveAsked;
 use super::{Form, Host};
 
 /// Where a command's folder is put among its arguments: it changes what the command does, and hosts keep it apart.
@@ -130,7 +130,7 @@ impl Call {
         let input = members.get("tool_input").ok_or("it has no tool_input")?.clone();
         let folder = text("cwd")?;
         let permission_mode = text("permission_mode")?;
-        let leave = Leave::asked(host, form, &tool, &input);
+        let leave = LeaveAsked::read(host, form, &tool, &input);
         let asks_leave = leave.is_some();
         let (tool, kind, fixed, mut args) = match (leave, input) {
             (Some(leave), _) => (leave.tool.to_owned(), leave.kind, true, leave.args),

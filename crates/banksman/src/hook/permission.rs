@@ -20,15 +20,15 @@ const SCHEMES: &[&str] = &["http", "https", "socks5-tcp", "socks5-udp"];
 
 /// What leave is asked for.
 #[derive(Debug)]
-pub(super) struct Leave {
+pub(super) struct LeaveAsked {
     pub(super) tool: &'static str,
     pub(super) kind: Kind,
     pub(super) args: Vec<(String, Json)>,
 }
 
-impl Leave {
+impl LeaveAsked {
     /// What leave is asked for beyond the call, if that may be so.
-    pub(super) fn asked(host: Host, form: Form, tool: &str, input: &Json) -> Option<Self> {
+    pub(super) fn read(host: Host, form: Form, tool: &str, input: &Json) -> Option<Self> {
         // Older versions of Codex had a name of its own for the network.
         if host != Host::Codex || form != Form::PermissionRequest || !matches!(tool, "Bash" | "NetworkAccess")
         {
@@ -71,8 +71,8 @@ mod tests {
 
     use super::*;
 
-    fn asked(tool: &str, input: &str) -> Option<Leave> {
-        Leave::asked(Host::Codex, Form::PermissionRequest, tool, &parse(input.as_bytes()).unwrap())
+    fn asked(tool: &str, input: &str) -> Option<LeaveAsked> {
+        LeaveAsked::read(Host::Codex, Form::PermissionRequest, tool, &parse(input.as_bytes()).unwrap())
     }
 
     #[test]
@@ -121,7 +121,7 @@ mod tests {
             (Host::Codex, Form::PermissionRequest, "mcp__mail__send"),
             (Host::ClaudeCode, Form::PermissionRequest, "Bash"),
         ] {
-            assert!(Leave::asked(host, form, tool, &input).is_none(), "{host:?} {form:?} {tool}");
+            assert!(LeaveAsked::read(host, form, tool, &input).is_none(), "{host:?} {form:?} {tool}");
         }
     }
 }
