@@ -18,7 +18,9 @@ pub enum ClientError {
     /// The connection broke, or time ran out, after the request may have been seen.
     ///
     /// Kept apart from [`ClientError::Unreachable`] because here the server may have acted: ask before repeating.
-    #[error("no answer from the server at {url}, though it may have acted on the request")]
+    #[error(
+        "no answer from the server at {url}, though it may have acted on the request: look (`banksman pending`, `banksman show`) before you send it again"
+    )]
     NoAnswer {
         /// The server's address, as configured.
         url: String,

@@ -6,11 +6,15 @@ use crate::{Decision, Digest, FreezeId, Status, Timestamp};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[expect(missing_docs, reason = "the message of each says what its fields are")]
 pub enum Refusal {
-    #[error("the action is at version {current}; the decision was about another")]
+    #[error(
+        "the action is at version {current}; the decision was about another: look at what would run now, and decide about that"
+    )]
     StaleVersion { current: u32 },
-    #[error("what would run is {current}; the request names another digest")]
+    #[error(
+        "what would run is {current}; the request names another digest: fetch the action again, and take it from there"
+    )]
     DigestMismatch { current: Digest },
-    #[error("the hold expired at {at}")]
+    #[error("the hold expired at {at}, before anybody decided; the agent may propose it again")]
     Expired { at: Timestamp },
     #[error("already decided: the action is {status}{}", by.as_ref().map(|name| format!(", by {name}")).unwrap_or_default())]
     AlreadyDecided { status: Status, by: Option<String> },
@@ -42,7 +46,7 @@ pub enum Refusal {
     RememberNotAllowed { why: &'static str },
     #[error("policy blocks the edited action ({rule})")]
     ModificationBlocked { rule: String },
-    #[error("frozen by {freeze}: {reason}")]
+    #[error("frozen by {freeze}: {reason}; only a reviewer lifts it (`banksman freeze lift {freeze}`)")]
     Frozen { freeze: FreezeId, reason: String },
     #[error("not authorised: the action is {status}")]
     NotAuthorised { status: Status },
@@ -54,7 +58,7 @@ pub enum Refusal {
         "the same call waits or is authorised already, with other preconditions: use that one, or cancel it first"
     )]
     OtherPreconditions,
-    #[error("the authorisation lapsed at {at} without being claimed")]
+    #[error("the authorisation lapsed at {at} without being claimed; propose it again, and claim it sooner")]
     Lapsed { at: Timestamp },
     #[error("there is nothing to report: the action is {status} and was never claimed")]
     NotClaimed { status: Status },

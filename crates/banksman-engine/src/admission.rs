@@ -62,15 +62,24 @@ impl Scope {
     }
 }
 
-impl From<Scope> for EngineError {
-    fn from(scope: Scope) -> Self {
-        Self::TooManyPending {
-            scope: match scope {
-                Scope::Agent => "for this agent",
-                Scope::House => "altogether",
-            },
-        }
+impl Scope {
+    /// What the agent is told, and with it the operator who hears of it: how many, and what sets that.
+    fn refusal(self, limits: PendingLimits) -> EngineError {
+        let (scope, limit, option) = match self {
+            Self::Agent => ("for this agent", limits.per_agent, "--max-pending-per-agent"),
+            Self::House => ("altogether", limits.total, "--max-pending"),
+        };
+        EngineError::TooManyPending { scope, limit, option }
     }
+}
+
+/// Why someone in line is sent away.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NoRoom {
+    /// There is no room, and patience or the line has ended.
+    Full(Scope),
+    /// The place itself is gone: a bug.
+    Lost,
 }
 
 struct Waiting {
@@ -170,12 +179,12 @@ impl Admission {
         agent: &str,
         full: Scope,
         patience: Option<Duration>,
-    ) -> Result<Place, EngineError> {
+    ) -> Result<Place, NoRoom> {
         let mut line = self.line();
         let of_agent = line.waiting.values().filter(|waiting| waiting.agent == agent).count();
         let is_full = of_agent >= self.limits.per_agent || line.waiting.len() >= self.limits.total;
         if is_full || line.closed {
-            return Err(full.into());
+            return Err(NoRoom::Full(full));
         }
         let is_first = line.first_competitor_of(agent).is_none();
         let number = line.next_number;
@@ -226,19 +235,26 @@ impl Visit<'_> {
     /// If the line is full too, or patience ends, or so many could never be held.
     pub(crate) async fn wait(&mut self, full: Scope, held: u64) -> Result<(), EngineError> {
         if held > self.limits.per_agent {
-            return Err(Scope::Agent.into());
+            return Err(Scope::Agent.refusal(self.limits));
         }
         if held > self.limits.total {
-            return Err(Scope::House.into());
+            return Err(Scope::House.refusal(self.limits));
         }
-        let place = match self.place.take() {
+        let turn = match self.place.take() {
             Some(place) => {
                 place.refused(full);
-                place
+                Ok(place)
             }
-            None => self.admission.enter(self.agent, self.behind.unwrap_or(full), self.patience)?,
+            None => self.admission.enter(self.agent, self.behind.unwrap_or(full), self.patience),
         };
-        self.place.insert(place).turn().await
+        let turn = match turn {
+            Ok(place) => self.place.insert(place).turn().await,
+            Err(refused) => Err(refused),
+        };
+        turn.map_err(|refused| match refused {
+            NoRoom::Full(scope) => scope.refusal(self.limits),
+            NoRoom::Lost => EngineError::Internal("a place in line was lost".into()),
+        })
     }
 }
 
@@ -255,23 +271,23 @@ impl Place {
     ///
     /// # Errors
     /// When patience ends, or the line is closed.
-    async fn turn(&self) -> Result<(), EngineError> {
+    async fn turn(&self) -> Result<(), NoRoom> {
         loop {
             let full = {
                 let mut line = self.admission.line();
                 let (freed, closed) = (line.freed, line.closed);
                 match line.waiting.get_mut(&self.number) {
-                    Some(waiting) if closed => return Err(waiting.full.into()),
+                    Some(waiting) if closed => return Err(NoRoom::Full(waiting.full)),
                     Some(Waiting { asks: Some(since), .. }) => {
                         *since = freed;
                         return Ok(());
                     }
                     Some(waiting) => waiting.full,
-                    None => return Err(EngineError::Internal("a place in line was lost".into())),
+                    None => return Err(NoRoom::Lost),
                 }
             };
             if tokio::time::timeout_at(self.until, self.called.notified()).await.is_err() {
-                return Err(full.into());
+                return Err(NoRoom::Full(full));
             }
         }
     }

@@ -22,7 +22,8 @@ pub struct Claimed {
 }
 
 impl Engine {
-    /// Takes the claim.
+    /// Takes the claim for whoever runs the action: its agent, or Banksman's own gateway in the agent's name. What an
+    /// agent asks for itself goes to [`Engine::claim_own`].
     ///
     /// # Errors
     /// A refusal if there is no live authorisation for exactly this, or it was claimed before.
@@ -32,9 +33,34 @@ impl Engine {
         id: ActionId,
         request: ClaimRequest,
     ) -> Result<Claimed, EngineError> {
+        self.claim_if(agent, id, request, |_| Ok(())).await
+    }
+
+    /// Takes the claim of an action that the agent runs itself.
+    ///
+    /// # Errors
+    /// As [`Engine::claim`], and [`EngineError::RunByGateway`] for a call that the gateway runs: taken by the agent, the
+    /// claim would let nothing run, and nobody would be told.
+    pub async fn claim_own(
+        &self,
+        agent: &Principal,
+        id: ActionId,
+        request: ClaimRequest,
+    ) -> Result<Claimed, EngineError> {
+        self.claim_if(agent, id, request, run_by_its_agent).await
+    }
+
+    async fn claim_if(
+        &self,
+        agent: &Principal,
+        id: ActionId,
+        request: ClaimRequest,
+        allowed: fn(&Case) -> Result<(), EngineError>,
+    ) -> Result<Claimed, EngineError> {
         let case = self
             .advance(id, Some(agent), House::Guarded, |scene| {
                 own(agent, scene.case)?;
+                allowed(scene.case)?;
                 let transition = step(scene.case, Command::Claim(request.clone()), &scene.moment());
                 let planned = transition.map(|transition| Plan::from(transition).in_time(scene));
                 planned.map_err(|refusal| scene.refuse(refusal))
@@ -70,5 +96,15 @@ impl Engine {
             | State::Lapsed { .. }
             | State::Revoked { .. } => Ok(None),
         }
+    }
+}
+
+/// Whether the agent itself runs this action. What it says of a call that the gateway passes on is hearsay: it sees the
+/// answer after the gateway does, if at all.
+pub(crate) fn run_by_its_agent(case: &Case) -> Result<(), EngineError> {
+    if case.submission.action.forwarded {
+        Err(EngineError::RunByGateway(Box::new(case.into())))
+    } else {
+        Ok(())
     }
 }

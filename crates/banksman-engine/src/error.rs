@@ -10,7 +10,9 @@ pub enum EngineError {
     #[error("not found")]
     NotFound,
     /// The credential is no longer valid.
-    #[error("the credential is unknown, expired or revoked")]
+    #[error(
+        "the credential is unknown, expired or revoked; `banksman token new` on the server's machine makes another"
+    )]
     Unauthenticated,
     /// The lifecycle refuses.
     #[error("{refusal}")]
@@ -20,6 +22,12 @@ pub enum EngineError {
         /// The action as it stands.
         about: Box<About>,
     },
+    /// An agent wants to claim, or to report, a call that the gateway runs.
+    #[error(
+        "this call goes through Banksman's MCP gateway, which claims it, runs it and records how it ended; its agent only \
+         waits for the result"
+    )]
+    RunByGateway(Box<About>),
     /// Edited arguments do not follow the action's own schema, or are no arguments.
     #[error("the arguments are not valid: {0}")]
     InvalidArgs(String),
@@ -30,13 +38,20 @@ pub enum EngineError {
     #[error("this cannot be granted: {0}")]
     NotGrantable(String),
     /// A key that was used for another request.
-    #[error("this idempotency key was used before for a different request")]
+    #[error("this idempotency key was used before for a different request; a new request takes a new key")]
     IdempotencyKeyReused,
     /// The queue is full.
-    #[error("too many actions are waiting for people {scope}")]
+    #[error(
+        "too many actions are waiting for people {scope}: at most {limit} may (`banksman serve {option}`); once people have \
+         decided some, send the same request again"
+    )]
     TooManyPending {
         /// Whose.
         scope: &'static str,
+        /// How many may wait.
+        limit: u64,
+        /// What sets that.
+        option: &'static str,
     },
     /// The items of the batch are not those that the reviewer saw.
     #[error("the batch is {current}; the decision was about other items")]

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use banksman_core::{ActionId, Case, Command, Outcome, Principal, Refusal, Status, step};
 
 use crate::advance::{House, Plan};
+use crate::claim::run_by_its_agent;
 use crate::read::own;
 use crate::{Engine, EngineError};
 
 impl Engine {
-    /// Records how a claimed action ended. Saying the same again changes nothing and is no error.
+    /// Records how an action ended that its agent claimed and ran. Saying the same again changes nothing and is no error.
     ///
     /// # Errors
-    /// If it was never claimed, or ended otherwise.
+    /// If it was never claimed, or ended otherwise; [`EngineError::RunByGateway`] for a call that the gateway runs, whose
+    /// first report stands: an agent that is faster would write the record, or tidy away an `unknown` that people should see.
     pub async fn record_outcome(
         &self,
         agent: &Principal,
@@ -41,7 +43,10 @@ impl Engine {
         let recorded = self
             .advance(id, agent, House::Ignored, |scene| {
                 match agent {
-                    Some(agent) => own(agent, scene.case)?,
+                    Some(agent) => {
+                        own(agent, scene.case)?;
+                        run_by_its_agent(scene.case)?;
+                    }
                     None if scene.case.submission.action.forwarded => {}
                     None => return Err(EngineError::NotFound),
                 }

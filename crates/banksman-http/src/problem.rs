@@ -60,6 +60,7 @@ codes! {
     NotIndependent => "not_independent", FORBIDDEN, "These do not count as two people yet";
     MissingRole => "missing_role", FORBIDDEN, "A role is missing";
     NotYours => "not_yours", FORBIDDEN, "It is for someone else to do";
+    RunByGateway => "run_by_gateway", FORBIDDEN, "The gateway runs this call itself";
     StepUpRequired => "step_up_required", FORBIDDEN, "The touch of a passkey is required";
     StepUpMismatch => "step_up_mismatch", FORBIDDEN, "The passkey signed something else";
     NotProved => "not_proved", FORBIDDEN, "That proves nothing";
@@ -187,6 +188,7 @@ impl From<EngineError> for ProblemError {
                 }
                 problem
             }
+            EngineError::RunByGateway(about) => Self::new(Code::RunByGateway, detail).about(&about),
             EngineError::InvalidArgs(_) => Self::new(Code::InvalidArgs, detail),
             EngineError::Invalid(_) => Self::new(Code::InvalidRequest, detail),
             EngineError::NotGrantable(_) => Self::new(Code::RememberNotAllowed, detail),

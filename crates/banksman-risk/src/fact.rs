@@ -205,6 +205,7 @@ pub const SIGNALS: &[(&str, &str)] = &[
     ("fork_bomb", "a function that starts itself without end"),
     ("reverse_shell", "a shell is connected to the network"),
     ("unknown_tool", "a tool of which nothing is known"),
+    ("unsandboxed", "a coding agent is asked to run a command outside of its sandbox"),
     ("type_s1", "an action type whose failure Tinman would call S1"),
     ("type_s2", "an action type that Tinman reviews in production"),
     ("type_s4", "an action type that Tinman always blocks"),

@@ -178,7 +178,11 @@ impl Folder {
             Ok(bytes) => {
                 let secret: [u8; 32] = bytes
                     .try_into()
-                    .map_err(|_| anyhow::anyhow!("{} is not a signing key of 32 bytes", path.display()))?;
+                    .map_err(|_| anyhow::anyhow!(
+                        "{} is not a signing key of 32 bytes: put back the file from a backup (with another key, what was signed \
+                         before can no longer be verified)",
+                        path.display()
+                    ))?;
                 Ok(Signer::new(&secret))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {

@@ -111,7 +111,7 @@ async fn newcomers_do_not_overtake_but_join_and_pass_what_needs_nobody() {
     world.propose(&world.riley, "read", "{}").await;
     let newcomer = ProposeRequest { patience: Some(SHORT), ..refund(12) };
     let full = error(world.engine.propose(&world.riley, newcomer).await);
-    assert!(matches!(full, EngineError::TooManyPending { scope: "for this agent" }), "{full:?}");
+    assert!(matches!(full, EngineError::TooManyPending { scope: "for this agent", .. }), "{full:?}");
     world.approve(&world.ann, &held).await.unwrap();
     is_in(first).await;
     world.close().await;

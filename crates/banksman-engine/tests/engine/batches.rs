@@ -88,10 +88,10 @@ async fn a_batch_that_does_not_fit_is_refused_whole() {
     let world = World::with_limits(PendingLimits { per_agent: 3, total: 4 }).await;
     let four =
         world.engine.propose_batch(&world.riley, BatchRequest::of((1..=4).map(refund).collect())).await;
-    assert!(matches!(error(four), EngineError::TooManyPending { scope: "for this agent" }));
+    assert!(matches!(error(four), EngineError::TooManyPending { scope: "for this agent", .. }));
     proposed(&world, 1..=3).await;
     let two = world.engine.propose_batch(&world.bo, BatchRequest::of((1..=2).map(refund).collect())).await;
-    assert!(matches!(error(two), EngineError::TooManyPending { scope: "altogether" }));
+    assert!(matches!(error(two), EngineError::TooManyPending { scope: "altogether", .. }));
     assert_eq!(world.all_cases().await.len(), 3);
     world.close().await;
 }

@@ -2,10 +2,10 @@
 
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::GrantBody;
-use banksman_core::{Action, Kind, Outcome, Risk, Status, Tier, Verdict};
+use banksman_core::{Action, ClaimRequest, Kind, Outcome, Risk, Status, Tier, Verdict};
 use banksman_engine::{EngineError, ProposeRequest};
 
-use crate::world::World;
+use crate::world::{LEASE, World};
 
 fn forwarded(tool: &str, server: &str) -> ProposeRequest {
     let mut action = Action::bare(tool, Kind::Tool, CanonicalJson::parse(b"{}").unwrap());
@@ -93,5 +93,39 @@ async fn nobody_records_for_an_agent_what_the_agent_runs_itself() {
     let case = world.engine.propose(&world.riley, ProposeRequest::of(action)).await.unwrap().case;
     let refused = world.engine.record_forwarded(case.id, Outcome::Succeeded { result: None }).await;
     assert!(matches!(refused, Err(EngineError::NotFound)), "{refused:?}");
+    world.close().await;
+}
+
+#[tokio::test]
+async fn an_agent_neither_reports_nor_claims_what_the_gateway_runs() {
+    let world = World::new().await;
+    // Under way at the gateway: the agent is faster, and says that it failed.
+    let running = world.engine.propose(&world.riley, forwarded("read", "files")).await.unwrap().case;
+    for outcome in [Outcome::Failed { error: None, result: None }, Outcome::Succeeded { result: None }] {
+        let refused = world.engine.record_outcome(&world.riley, running.id, outcome).await;
+        assert!(matches!(refused, Err(EngineError::RunByGateway(_))), "{refused:?}");
+    }
+    let done = world.engine.record_forwarded(running.id, Outcome::Succeeded { result: None }).await.unwrap();
+    assert_eq!(done.status(), Status::Succeeded, "the gateway's word is what is on record");
+
+    // Held and approved: the agent would take the claim, and nothing would run.
+    let held = world.engine.propose(&world.riley, forwarded("refund", "work")).await.unwrap().case;
+    let approved = world.approve(&world.ann, &held).await.unwrap();
+    let request = || ClaimRequest { digest: approved.submission.digest, preconditions: None };
+    let refused = world.engine.claim_own(&world.riley, held.id, request()).await;
+    assert!(matches!(refused, Err(EngineError::RunByGateway(_))), "{refused:?}");
+    world.engine.claim(&world.riley, held.id, request()).await.unwrap();
+
+    // Nobody heard how it ended: people have to see that, and the agent cannot tidy it away.
+    world.clock.pass(LEASE);
+    world.engine.move_overdue().await.unwrap();
+    let said = Outcome::Succeeded { result: None };
+    let refused = world.engine.record_outcome(&world.riley, held.id, said).await;
+    assert!(matches!(refused, Err(EngineError::RunByGateway(_))), "{refused:?}");
+    assert_eq!(world.stored(held.id).await.status(), Status::Unknown);
+    // Whoever is not its agent learns nothing by the refusal.
+    let said = Outcome::Succeeded { result: None };
+    let other = world.engine.record_outcome(&world.bo, held.id, said).await;
+    assert!(matches!(other, Err(EngineError::NotFound)), "{other:?}");
     world.close().await;
 }

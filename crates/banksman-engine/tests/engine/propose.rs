@@ -192,14 +192,18 @@ async fn a_full_queue_takes_nothing_new_but_still_joins() {
     let first = world.engine.propose(&world.riley, refund(1)).await.unwrap().case;
     world.engine.propose(&world.riley, refund(2)).await.unwrap();
     let full = error(world.engine.propose(&world.riley, refund(3)).await);
-    assert!(matches!(full, EngineError::TooManyPending { scope: "for this agent" }), "{full:?}");
+    assert!(matches!(full, EngineError::TooManyPending { scope: "for this agent", .. }), "{full:?}");
+    let said = full.to_string();
+    assert!(said.contains("at most 2 ") && said.contains("--max-pending-per-agent"), "{said}");
     assert!(world.engine.propose(&world.riley, refund(1)).await.unwrap().joined);
     // What nobody has to look at is not held back.
     world.propose(&world.riley, "read", "{}").await;
 
     world.engine.propose(&world.bo, refund(1)).await.unwrap();
     let full = error(world.engine.propose(&world.bo, refund(2)).await);
-    assert!(matches!(full, EngineError::TooManyPending { scope: "altogether" }), "{full:?}");
+    assert!(matches!(full, EngineError::TooManyPending { scope: "altogether", .. }), "{full:?}");
+    let said = full.to_string();
+    assert!(said.contains("at most 3 ") && said.contains("--max-pending`"), "{said}");
     world.decide(&world.ann, &first, Decision::Deny).await.unwrap();
     world.engine.propose(&world.riley, refund(3)).await.unwrap();
     assert_eq!(world.store.pending_count().await.unwrap(), 3);

@@ -73,7 +73,10 @@ impl Fields {
 }
 
 pub(crate) fn not_ours() -> ProblemError {
-    ProblemError::new(Code::InvalidRequest, "the form is not one of ours")
+    ProblemError::new(
+        Code::InvalidRequest,
+        "this page is out of date: load it again, and send the form from there",
+    )
 }
 
 /// What an address says was done before it was opened. Our own redirects seal it with what only this session knows, so that

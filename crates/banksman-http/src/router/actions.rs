@@ -98,6 +98,7 @@ pub(super) fn routes() -> Vec<Route> {
                 .answers::<ClaimView>(200, "Claimed")
                 .fails(&[
                     Code::NotFound,
+                    Code::RunByGateway,
                     Code::DigestMismatch,
                     Code::NotAuthorised,
                     Code::AlreadyClaimed,
@@ -113,7 +114,7 @@ pub(super) fn routes() -> Vec<Route> {
             Operation::new("recordOutcome", "Say how it ended; saying it again changes nothing")
                 .takes::<OutcomeBody>()
                 .answers::<ActionView>(200, "Recorded")
-                .fails(&[Code::NotFound, Code::NotClaimed, Code::AlreadyRecorded]),
+                .fails(&[Code::NotFound, Code::RunByGateway, Code::NotClaimed, Code::AlreadyRecorded]),
         ),
         post(
             "/v1/actions/{id}/cancel",

@@ -177,7 +177,7 @@ pub(crate) async fn claim(
 ) -> Answer {
     let request = ClaimRequest { digest: body.digest, preconditions: body.preconditions };
     let Claimed { case, authorization, idempotency_key, lease_expires_at } =
-        app.engine.claim(&agent, id, request).await?;
+        app.engine.claim_own(&agent, id, request).await?;
     let submission = &case.submission;
     let proposed = if case.version > 1 {
         Some(Box::pin(app.engine.earlier_version(&agent, id, 1)).await?.action.args)

@@ -77,8 +77,12 @@ pub(crate) async fn test(
     Body(body): Body<TestMessageBody>,
 ) -> Answer {
     let problem = |detail: String| ProblemError::new(Code::InvalidRequest, detail);
-    let outbox =
-        app.outbox().ok_or_else(|| problem("no channels are configured: write a channels.yaml".into()))?;
+    let outbox = app.outbox().ok_or_else(|| {
+        problem(
+            "no channels are configured: write a channels.yaml into the data folder (docs/notifications.md)"
+                .into(),
+        )
+    })?;
     let recipient = body.recipient.as_deref().unwrap_or(&person.name);
     match outbox.test(&body.channel, recipient).await {
         Ok(sent) => ok(&TestMessageView { delivered: sent.delivered, provider_id: sent.provider_id }),

@@ -236,11 +236,17 @@ fn by_name(found: &mut Places, path: &str, name: &str) {
             }
             ".hg" | ".svn" | ".jj" | ".bzr" => found.add(Place::VersionControl),
             ".claude" | ".codex" | ".cursor" | ".gemini" | ".windsurf" | ".continue" | ".opencode"
-            | ".roo" | ".cline" | ".kiro" | ".amp" | ".aider" | ".factory" | ".goose" => {
-                // Agents keep whole working copies in there; those are projects like any other.
-                if matches!(parts.peek(), Some(&"worktrees")) {
-                    return;
-                }
+            | ".roo" | ".cline" | ".kiro" | ".amp" | ".aider" | ".factory" | ".goose"
+                // Agents keep whole working copies in there; those are projects like any other, with settings of their own.
+                if !matches!(parts.peek(), Some(&"worktrees")) =>
+            {
+                found.add(Place::AgentSettings);
+            }
+            // Where an administrator keeps what no user may change.
+            "managed-settings.d" => found.add(Place::AgentSettings),
+            "claude-code" | "claudecode" | "codex"
+                if matches!(previous, "etc" | "application support" | "programdata" | "program files") =>
+            {
                 found.add(Place::AgentSettings);
             }
             ".githooks" | ".husky" => found.add(Place::Persistence),
@@ -320,7 +326,8 @@ fn by_name(found: &mut Places, path: &str, name: &str) {
         | "opencode.json"
         | "opencode.jsonc"
         | ".aider.conf.yml"
-        | "managed-settings.json" => found.add(Place::AgentSettings),
+        | "managed-settings.json"
+        | "managed-mcp.json" => found.add(Place::AgentSettings),
         "claude.md"
         | "claude.local.md"
         | "agents.md"
@@ -363,18 +370,26 @@ fn is_banksmans(path: &str, name: &str) -> bool {
     own_folder
         || policy
         || [
-            "/.config/banksman",
             "/share/banksman",
             "/etc/banksman",
             "/var/lib/banksman",
             "/bin/banksman",
+            "/bin/banksman-shell",
             "/run/banksman",
         ]
         .iter()
-        .any(|known| match path.find(known) {
-            Some(at) => matches!(path.as_bytes().get(at + known.len()), None | Some(b'/')),
-            None => false,
-        })
+        .any(|known| has_folder(path, known))
+        // Named from the home directory, too: what hooks were let run, and what tools were when they were first seen.
+        || [".config/banksman", "state/banksman"].iter().any(|known| has_folder(path, known))
+}
+
+/// Whether a part of a path is this, and ends where a name ends. Without a slash in front, it begins where one begins.
+fn has_folder(path: &str, known: &str) -> bool {
+    path.match_indices(known).any(|(at, _)| {
+        let begins =
+            known.starts_with('/') || at == 0 || path.get(..at).is_some_and(|before| before.ends_with('/'));
+        begins && matches!(path.as_bytes().get(at + known.len()), None | Some(b'/'))
+    })
 }
 
 /// What a system runs by itself: at start, at a time, at a login.

@@ -161,6 +161,18 @@ pub(super) fn inspect_file(reader: &mut Reader<'_, '_>, name: &str, args: &Json)
     found
 }
 
+/// Whether an argument asks a coding agent's host to run this outside of its sandbox: Claude Code's word, and those of
+/// Codex, of whom only the last is not a switch.
+fn leaves_sandbox(key: &str, value: &Json) -> bool {
+    match (key, value) {
+        ("dangerouslyDisableSandbox" | "with_escalated_permissions", Json::Bool(asked)) => *asked,
+        ("sandbox_permissions", Json::String(asked)) => {
+            matches!(asked.as_str(), "require_escalated" | "with_additional_permissions")
+        }
+        _ => false,
+    }
+}
+
 /// Whether a text is a patch in an envelope, whatever the argument is called.
 fn is_patch(text: &str) -> bool {
     text.trim_start().starts_with("*** Begin Patch")
@@ -261,6 +273,9 @@ impl Walk<'_, '_, '_> {
         match value {
             Json::Object(members) => {
                 for (key, inner) in members.iter() {
+                    if leaves_sandbox(key, inner) {
+                        self.reader.inspection.signal("unsandboxed", NOWHERE);
+                    }
                     let role = Role::of(key, &self.tool, inner, value);
                     self.visit(value, role, &step_into(pointer, key), inner, depth);
                 }

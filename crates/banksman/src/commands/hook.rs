@@ -84,19 +84,15 @@ fn work(args: &Args, context: &Context, outlet: &Outlet, until: Instant) -> ! {
 }
 
 fn decide(args: &Args, context: &Context, call: &Call, outlet: &Outlet, until: Instant) -> Answer {
-    let claims = Claims::of_user(args.host);
-    if call.form == Form::PermissionRequest
-        && let (Some(claims), Some(deed)) = (&claims, call.deed(&call.action.args))
-        && claims.is_let_run(call.session.as_deref(), deed)
-    {
-        // The host asks for leave to run the very call that was let run a moment ago.
-        let reason = "Banksman: this call was let run".to_owned();
-        return Answer::Allow { reason, input: None, told: None };
-    }
     let gate = match Gate::open(&args.place, context) {
         Ok(gate) => gate,
         Err(error) => return Answer::deny(format!("Banksman cannot judge this, so no: {error:#}")),
     };
+    let claims = Claims::of_user(args.host);
+    if was_let_run(&gate, claims.as_ref(), call) {
+        let reason = "Banksman: this call was let run".to_owned();
+        return Answer::Allow { reason, input: None, told: None };
+    }
     let key = call.id.as_deref().map(|id| key_of(args.host, call.session.as_deref(), id));
     let stopped = outlet.clone();
     // Hosts take a hook that a signal ended for a yes.
@@ -113,6 +109,10 @@ fn decide(args: &Args, context: &Context, call: &Call, outlet: &Outlet, until: I
     };
     match gate.ask(&question, context) {
         Ruling::Allowed(clearance) => let_run(&gate, claims.as_ref(), call, clearance),
+        Ruling::Edited { args: edited, words } if call.asks_leave => Answer::deny(format!(
+            "{words} But a reviewer changed what leave was asked for, and the host can only be told yes or no: {}. So no.",
+            one_line(&edited)
+        )),
         Ruling::Edited { args: edited, words } => {
             let shown = call.input_of(&edited).unwrap_or(edited);
             Answer::deny(format!(
@@ -130,6 +130,21 @@ fn decide(args: &Args, context: &Context, call: &Call, outlet: &Outlet, until: I
     }
 }
 
+/// Whether the host asks for leave to run the very call that was let run a moment ago, and asks that for the first time.
+///
+/// The note beside the call says which that was, and the server whether it is so: an agent that runs as this user can
+/// write such notes too. Without a server nothing is noted, and policy answers again.
+fn was_let_run(gate: &Gate, claims: Option<&Claims>, call: &Call) -> bool {
+    if call.form != Form::PermissionRequest || call.asks_leave {
+        return false;
+    }
+    let (Gate::Server(server), Some(claims)) = (gate, claims) else { return false };
+    let (session, deed) = (call.session.as_deref(), call.deed(&call.action.args));
+    claims
+        .asked_about(session, deed)
+        .is_some_and(|action| server.is_under_way(action, &deed, call.action.session.as_deref()))
+}
+
 /// The answer to a call that may run, and the note for its report.
 fn let_run(gate: &Gate, claims: Option<&Claims>, call: &Call, clearance: Clearance) -> Answer {
     let Clearance { args, modified, claimed, words, said } = clearance;
@@ -144,7 +159,13 @@ fn let_run(gate: &Gate, claims: Option<&Claims>, call: &Call, clearance: Clearan
         }
         return Answer::deny(format!("{words} But {error}: {}", one_line(&args)));
     }
-    if let (Some(claims), Some(id), Some(action)) = (claims, &call.id, claimed) {
+    if call.asks_leave {
+        // All that was to be done is done with this answer. How the command ends is reported of the call itself.
+        if let (Gate::Server(server), Some(id)) = (gate, claimed) {
+            let outcome = OutcomeBody { status: OutcomeStatus::Succeeded, result: None, error: None };
+            let _ = server.report(id, &outcome);
+        }
+    } else if let (Some(claims), Some(id), Some(action)) = (claims, &call.id, claimed) {
         // Without the file nobody reports the outcome, and a human is shown that it is unknown.
         let _ = claims.put(call.session.as_deref(), id, &Claimed { action, deed: call.deed(&args) });
     }

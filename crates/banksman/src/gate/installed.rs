@@ -62,9 +62,10 @@ impl Installed {
         match (self.url.as_deref(), self.token.as_deref()) {
             (None, None) => Ok(None),
             (url, Some(token)) => Ok(Some((url.unwrap_or(DEFAULT_URL), token))),
-            (Some(_), None) => {
-                Err(stop(Exit::NotAllowed, "the hook knows a server, but no token to show it"))
-            }
+            (Some(_), None) => Err(stop(
+                Exit::NotAllowed,
+                "the hook knows a server, but no token to show it: run `banksman setup` again with an agent's in BANKSMAN_TOKEN",
+            )),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use banksman_client::{Client, ClientError, Proposal};
 use banksman_core::wire::{ActionView, ClaimBody, OutcomeBody};
-use banksman_core::{ActionId, Status, action_digest};
+use banksman_core::{ActionId, Digest, Status, action_digest};
 
 use super::vigil::{Asked, Vigil};
 use super::{Clearance, Denial, Question, Ruling};
@@ -139,6 +139,16 @@ impl ServerGate {
     /// Says how it ended.
     pub(crate) fn report(&self, id: ActionId, outcome: &OutcomeBody) -> Result<(), ClientError> {
         self.client.outcome(id, outcome).map(drop)
+    }
+
+    /// Whether this action of ours is exactly that, of that session, claimed, and has not ended. A server that does not
+    /// say so has not said so.
+    pub(crate) fn is_under_way(&self, id: ActionId, deed: &Digest, session: Option<&str>) -> bool {
+        self.client.action(id).is_ok_and(|action| {
+            action.status == Status::Executing
+                && action.digest == *deed
+                && action.context.session.as_deref() == session
+        })
     }
 
     fn still_pending(&self, action: &ActionView) -> String {

@@ -27,7 +27,7 @@ const MAX_BYTES: u64 = 4_096;
 pub(crate) struct Claimed {
     pub(crate) action: ActionId,
     /// What names what it does.
-    pub(crate) deed: Option<Digest>,
+    pub(crate) deed: Digest,
 }
 
 pub(crate) struct Claims {
@@ -62,20 +62,28 @@ impl Claims {
         let claimed = read(&path)?;
         // Whoever removes it reports it: of two reports of one call, one finds nothing.
         fs::remove_file(&path).ok()?;
+        let _ = fs::remove_file(asked(&path));
         Some(claimed)
     }
 
-    /// Whether a call of this session that does exactly this was let run a moment ago and has not ended.
-    pub(crate) fn is_let_run(&self, session: Option<&str>, deed: Digest) -> bool {
+    /// The call of this session that does exactly this, was let run a moment ago and has not ended. Told once for each:
+    /// a host that asks again asks for something else.
+    ///
+    /// Whoever may write files here may have written this one: whether it is so, the server knows.
+    pub(crate) fn asked_about(&self, session: Option<&str>, deed: Digest) -> Option<ActionId> {
         let prefix = self.session_prefix(session);
-        let Ok(entries) = fs::read_dir(&self.folder) else { return false };
-        entries.filter_map(Result::ok).any(|entry| {
-            entry
+        fs::read_dir(&self.folder).ok()?.filter_map(Result::ok).find_map(|entry| {
+            let path = entry.path();
+            let ours = entry
                 .file_name()
                 .to_str()
-                .is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".json"))
-                && age(&entry.path()).is_some_and(|age| age < LIVE)
-                && read(&entry.path()).is_some_and(|claimed| claimed.deed == Some(deed))
+                .is_some_and(|name| name.starts_with(&prefix) && name.ends_with(".json"));
+            let fresh = || age(&path).is_some_and(|age| age < LIVE);
+            let claimed = (ours && fresh()).then(|| read(&path))?.filter(|claimed| claimed.deed == deed)?;
+            // Of two that ask at once, one makes the file.
+            let first =
+                || OpenOptions::new().write(true).create_new(true).mode(0o600).open(asked(&path)).is_ok();
+            first().then_some(claimed.action)
         })
     }
 
@@ -103,6 +111,11 @@ impl Claims {
             }
         }
     }
+}
+
+/// What says that the host has asked about a call already.
+fn asked(path: &Path) -> PathBuf {
+    path.with_extension("asked")
 }
 
 /// How long ago a file was written; one from the future has no age.
@@ -138,7 +151,7 @@ mod tests {
     }
 
     fn claimed() -> Claimed {
-        Claimed { action: "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB".parse().unwrap(), deed: Some(Digest::of(b"ls")) }
+        Claimed { action: "act_01J9ZKQ7V8Y3F5T2M6N4P0R1SB".parse().unwrap(), deed: Digest::of(b"ls") }
     }
 
     #[test]
@@ -149,12 +162,18 @@ mod tests {
         assert_eq!(claude.take(Some("other"), "t"), None);
         assert_eq!(claude.take(Some("s"), "other"), None);
         assert_eq!(claims(folder.path(), Host::Codex).take(Some("s"), "t"), None);
-        assert!(claude.is_let_run(Some("s"), Digest::of(b"ls")));
-        assert!(!claude.is_let_run(Some("s"), Digest::of(b"rm")));
-        assert!(!claude.is_let_run(Some("other"), Digest::of(b"ls")));
+        let action = Some(claimed().action);
+        assert_eq!(claude.asked_about(Some("s"), Digest::of(b"rm")), None);
+        assert_eq!(claude.asked_about(Some("other"), Digest::of(b"ls")), None);
+        assert_eq!(claude.asked_about(Some("s"), Digest::of(b"ls")), action);
+        assert_eq!(claude.asked_about(Some("s"), Digest::of(b"ls")), None, "once for each call");
+        claude.put(Some("s"), "u", &claimed()).unwrap();
+        assert_eq!(claude.asked_about(Some("s"), Digest::of(b"ls")), action, "another call");
         assert_eq!(claude.take(Some("s"), "t"), Some(claimed()));
         assert_eq!(claude.take(Some("s"), "t"), None);
-        assert!(!claude.is_let_run(Some("s"), Digest::of(b"ls")));
+        assert_eq!(claude.take(Some("s"), "u"), Some(claimed()));
+        assert_eq!(claude.asked_about(Some("s"), Digest::of(b"ls")), None);
+        assert_eq!(fs::read_dir(folder.path().join("hooks")).unwrap().count(), 0, "nothing is left");
     }
 
     #[test]
@@ -164,9 +183,9 @@ mod tests {
         claude.put(Some("s"), "t", &claimed()).unwrap();
         let file = File::options().write(true).open(claude.path(Some("s"), "t")).unwrap();
         file.set_modified(SystemTime::now() - LIVE).unwrap();
-        assert!(!claude.is_let_run(Some("s"), Digest::of(b"ls")));
+        assert_eq!(claude.asked_about(Some("s"), Digest::of(b"ls")), None);
         file.set_modified(SystemTime::now() + LIVE).unwrap();
-        assert!(!claude.is_let_run(Some("s"), Digest::of(b"ls")), "nor from the future");
+        assert_eq!(claude.asked_about(Some("s"), Digest::of(b"ls")), None, "nor from the future");
         assert_eq!(claude.take(Some("s"), "t"), Some(claimed()), "its end is reported all the same");
     }
 

@@ -4,6 +4,7 @@ use banksman_core::json::{CanonicalJson, Json, Object, parse};
 use banksman_core::{Action, Kind};
 use serde::Deserialize;
 
+use super::permission::LeaveAsked;
 use super::{Form, Host};
 
 /// Where a command's folder is put among its arguments: it changes what the command does, and hosts keep it apart.
@@ -33,8 +34,10 @@ pub(crate) struct Call {
     pub(crate) action: Action,
     /// Whether we put the folder among the arguments.
     folder_added: bool,
-    /// Whether we wrapped an input that was no object.
-    wrapped: bool,
+    /// Whether it asks leave for more than the call that it is about.
+    pub(crate) asks_leave: bool,
+    /// Whether the host cannot be handed other arguments.
+    fixed: bool,
 }
 
 /// Something that has run.
@@ -127,13 +130,21 @@ impl Call {
         let input = members.get("tool_input").ok_or("it has no tool_input")?.clone();
         let folder = text("cwd")?;
         let permission_mode = text("permission_mode")?;
-        let kind = kind_of(&tool);
-        let (wrapped, mut args) = match input {
-            Json::Object(args) => (false, args.into_members().collect::<Vec<_>>()),
-            other => (true, vec![("input".to_owned(), other)]),
+        let leave = LeaveAsked::read(host, form, &tool, &input);
+        let asks_leave = leave.is_some();
+        let (tool, kind, fixed, mut args) = match (leave, input) {
+            (Some(leave), _) => (leave.tool.to_owned(), leave.kind, true, leave.args),
+            (None, Json::Object(args)) => {
+                let kind = kind_of(&tool);
+                (tool, kind, false, args.into_members().collect::<Vec<_>>())
+            }
+            (None, other) => {
+                let kind = kind_of(&tool);
+                (tool, kind, true, vec![("input".to_owned(), other)])
+            }
         };
         let says_folder = args.iter().any(|(name, _)| FOLDERS.contains(&name.as_str()));
-        let folder_added = kind == Kind::Shell && !says_folder && folder.is_some();
+        let folder_added = (kind == Kind::Shell || asks_leave) && !says_folder && folder.is_some();
         if let (true, Some(folder)) = (folder_added, &folder) {
             args.push((FOLDER.to_owned(), Json::String(folder.clone())));
         }
@@ -149,13 +160,14 @@ impl Call {
         let around =
             around.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Json::String(value?))));
         action.evidence = Some(canonical(around.collect())?);
-        Ok(Self { form, session, id: text("tool_use_id")?, permission_mode, action, folder_added, wrapped })
+        let id = text("tool_use_id")?.filter(|id| !id.is_empty());
+        Ok(Self { form, session, id, permission_mode, action, asks_leave, folder_added, fixed })
     }
 
     /// Arguments as the host takes them, from those of an action. `None`: the host cannot run these.
     pub(crate) fn input_of(&self, args: &CanonicalJson) -> Option<CanonicalJson> {
         let Ok(Json::Object(args)) = args.to_json() else { return None };
-        if self.wrapped {
+        if self.fixed {
             return None;
         }
         if !self.folder_added {
@@ -169,11 +181,10 @@ impl Call {
         canonical(args.into_members().filter(|(name, _)| name != FOLDER).collect()).ok()
     }
 
-    /// What names what a call with these arguments does, whatever the host calls it and however it is described.
-    pub(crate) fn deed(&self, args: &CanonicalJson) -> Option<banksman_core::Digest> {
-        let Ok(Json::Object(args)) = args.to_json() else { return None };
-        let args = canonical(args.into_members().filter(|(name, _)| name != "description").collect()).ok()?;
-        Some(banksman_core::action_digest(&self.action.tool, self.action.kind, &args))
+    /// What names what a call with these arguments does, whatever the host calls it. Every argument counts: one that
+    /// only describes a command says, elsewhere, what is written.
+    pub(crate) fn deed(&self, args: &CanonicalJson) -> banksman_core::Digest {
+        banksman_core::action_digest(&self.action.tool, self.action.kind, args)
     }
 }
 
@@ -338,12 +349,42 @@ mod tests {
     }
 
     #[test]
-    fn the_same_deed_has_the_same_name_however_it_is_described() {
-        let one = asked("Bash", r#"{"command":"ls","description":"Lists"}"#);
-        let other = asked("Bash", r#"{"command":"ls"}"#);
-        let more = asked("Bash", r#"{"command":"ls -a"}"#);
-        let deed = |call: &Call| call.deed(&call.action.args).unwrap();
-        assert_eq!(deed(&one), deed(&other));
-        assert_ne!(deed(&one), deed(&more));
+    fn another_call_is_another_deed_whatever_its_arguments_are_called() {
+        let one = asked("mcp__forge__create_issue", r#"{"title":"x","description":"harmless"}"#);
+        let same = asked("mcp__forge__create_issue", r#"{"description":"harmless","title":"x"}"#);
+        let other = asked("mcp__forge__create_issue", r#"{"title":"x","description":"@everyone"}"#);
+        let deed = |call: &Call| call.deed(&call.action.args);
+        assert_eq!(deed(&one), deed(&same));
+        assert_ne!(deed(&one), deed(&other));
+        let sandboxed = asked("Bash", r#"{"command":"ls"}"#);
+        let free = asked("Bash", r#"{"command":"ls","dangerouslyDisableSandbox":true}"#);
+        assert_ne!(deed(&sandboxed), deed(&free));
+    }
+
+    #[test]
+    fn codex_asks_leave_in_the_shape_of_the_call_and_it_is_another_action() {
+        let request = |description: &str| {
+            let input = format!(
+                r#"{{"session_id":"s1","cwd":"/srv/app","permission_mode":"default",
+                    "hook_event_name":"PermissionRequest","tool_name":"Bash",
+                    "tool_input":{{"command":"cargo fetch"{description}}}}}"#
+            );
+            match Event::read(Host::Codex, input.as_bytes()) {
+                Ok(Event::Asked(call)) => *call,
+                other => panic!("{other:?}"),
+            }
+        };
+        let network = request(r#","description":"network-access https://example.com:443""#);
+        assert_eq!((network.action.tool.as_str(), network.action.kind), ("network-access", Kind::Http));
+        assert_eq!(
+            network.action.args.as_str(),
+            r#"{"command":"cargo fetch","cwd":"/srv/app","method":"CONNECT","url":"https://example.com:443"}"#
+        );
+        for description in ["", r#","description":"it needs the cache""#] {
+            let escape = request(description);
+            assert_eq!((escape.action.tool.as_str(), escape.action.kind), ("leave-sandbox", Kind::Shell));
+            assert!(escape.asks_leave && escape.input_of(&escape.action.args).is_none());
+        }
+        assert!(!asked("Bash", r#"{"command":"cargo fetch"}"#).asks_leave);
     }
 }

@@ -6,6 +6,7 @@
 mod answer;
 mod claims;
 mod event;
+mod permission;
 mod watchdog;
 
 pub(crate) use answer::{Answer, Form, Host};

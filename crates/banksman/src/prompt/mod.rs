@@ -59,8 +59,9 @@ pub(crate) fn ask_at(
     asking: Asking<'_>,
     patience: Duration,
 ) -> anyhow::Result<Choice> {
-    let mut terminal =
-        Terminal::open(path).with_context(|| format!("{} is no terminal to ask at", path.display()))?;
+    let mut terminal = Terminal::open(path).with_context(|| {
+        format!("{} is no terminal to ask at: `tty` there prints its name", path.display())
+    })?;
     ask(&mut terminal, card, asking, Instant::now() + patience).context("the terminal failed")
 }
 

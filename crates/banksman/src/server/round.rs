@@ -78,8 +78,12 @@ impl Round<'_> {
     async fn start(&self, has_served: bool) -> anyhow::Result<Running> {
         let Self { args, context, folder, configured, .. } = self;
         // Before anything is stored: a start that ends here must not pass for the first one.
-        let listener = banksman_http::listen(self.listen)
-            .with_context(|| format!("cannot listen on {}: is another server running there?", self.listen))?;
+        let listener = banksman_http::listen(self.listen).with_context(|| {
+            format!(
+                "cannot listen on {}: is another server running there? `--listen` takes another address",
+                self.listen
+            )
+        })?;
         let address = listener.local_addr()?;
         let (store, engine) = self.engine().await?;
         let url = format!("http://{address}");

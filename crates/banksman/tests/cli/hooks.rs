@@ -4,6 +4,7 @@ mod codex;
 mod deadlines;
 mod embedded;
 mod hostile;
+mod leave;
 mod served;
 mod setup;
 

@@ -77,7 +77,9 @@ async fn a_freeze_names_what_it_freezes() {
     for scope in ["agent", "tool"] {
         assert_eq!(browser.form(&server, "/freezes", &[("scope", scope), ("name", " ")]).await.status, 409);
     }
-    browser.form(&server, "/freezes", &[("scope", "all")]).await.problem(422, "invalid_request");
+    let problem =
+        browser.form(&server, "/freezes", &[("scope", "all")]).await.problem(422, "invalid_request");
+    assert!(problem["detail"].as_str().unwrap().contains("load it again"), "{problem}");
     assert_eq!(
         browser.form(&server, "/freezes", &[("scope", "tool"), ("name", "read_file")]).await.status,
         303

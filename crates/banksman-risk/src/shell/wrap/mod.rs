@@ -1,5 +1,6 @@
 //! Programs that run other programs.
 
+mod banksman;
 mod find;
 mod git;
 mod options;
@@ -38,6 +39,11 @@ pub(super) fn run(runner: &mut Runner<'_, '_>, name: &str, invocation: &Invocati
             if let Some(output) = remote::run(runner, name, invocation) {
                 return Some(output);
             }
+        }
+        "banksman" | "banksman-shell" => return banksman::run(runner, name, invocation),
+        "cargo" => {
+            banksman::from_source(runner, invocation);
+            options::run_options(runner, name, invocation);
         }
         "npm" | "pnpm" | "yarn" | "bun" => recipes::package_scripts(runner, invocation),
         _ => options::run_options(runner, name, invocation),

@@ -14,7 +14,8 @@ fn policy_answers_at_once_in_both_dialects() {
         (before("PreToolUse", "WebFetch", &fetch, "t"), "ask", "deny"),
         (before("PreToolUse", "drop_database", &json!({}), "t"), "deny", "deny"),
         (before("PreToolUse", "mcp__mail__send", &json!({ "to": "x" }), "t"), "ask", "deny"),
-        (before("PermissionRequest", "Bash", &json!({ "command": "ls" }), "t"), "allow", "allow"),
+        // Codex asks in this shape also for leave to run it outside of its sandbox.
+        (before("PermissionRequest", "Bash", &json!({ "command": "ls" }), "t"), "allow", "deny"),
         (before("PermissionRequest", "WebFetch", &fetch, "t"), "silence", "deny"),
         (before("PermissionRequest", "drop_database", &json!({}), "t"), "deny", "deny"),
     ] {

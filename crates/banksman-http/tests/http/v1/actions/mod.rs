@@ -3,6 +3,7 @@
 mod cancel;
 mod claim;
 mod decision;
+mod forwarded;
 mod list;
 mod modify;
 mod outcome;
