@@ -14,6 +14,10 @@ fn say(message: &Value) {
 fn main() {
     let log = std::env::var_os("STDIO_PEER_LOG");
     let mut asked: Option<Value> = None;
+    // Whether it is one of the revision without sessions.
+    let two = std::env::var("PEER_ERA").is_ok_and(|era| era == "two");
+    let mut level = "none".to_owned();
+    let mut asks_when_listed: Option<Value> = None;
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         if let Some(log) = &log {
@@ -32,18 +36,55 @@ fn main() {
             continue;
         }
         let Some(id) = message.get("id").cloned() else { continue };
+        if message["method"] == "tools/list" && asks_when_listed.is_some() {
+            asked = asks_when_listed.take();
+            say(&json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}));
+        }
         let params = &message["params"];
+        if two && params["_meta"].get("io.modelcontextprotocol/protocolVersion").is_none() {
+            say(
+                &json!({"jsonrpc": "2.0", "id": id, "error": {"code": -32022, "message": "not my revision"}}),
+            );
+            continue;
+        }
         let result = match message["method"].as_str().unwrap() {
             "initialize" => {
                 json!({"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {"listChanged": true}},
                 "serverInfo": {"name": "stdio-peer", "version": "1"}})
             }
+            "server/discover" if two => {
+                json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}, "instructions": "Mind the gap"})
+            }
             "ping" => json!({}),
+            "logging/setLevel" => {
+                level = params["level"].as_str().unwrap().to_owned();
+                json!({})
+            }
             "tools/list" => json!({"tools": [
                 {"name": "echo", "inputSchema": {"type": "object"}}, {"name": "pid", "inputSchema": {"type": "object"}},
                 {"name": "evil\u{1b}[2J\u{202e}", "inputSchema": {"type": "object"}},
             ]}),
             "tools/call" => match params["name"].as_str().unwrap() {
+                "environment" => {
+                    let mut names: Vec<String> =
+                        std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned()).collect();
+                    names.sort();
+                    json!({"content": [{"type": "text", "text": names.join(" ")}]})
+                }
+                "ask_when_listed" => {
+                    asks_when_listed = Some(id);
+                    continue;
+                }
+                "flood" => {
+                    // All of it is in the pipe at once, the answer last.
+                    let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}});
+                    let answer = json!({"jsonrpc": "2.0", "id": id, "result": {"content": [{"type": "text", "text": "flooded"}]}});
+                    let count: usize = params["arguments"]["count"].as_u64().unwrap().try_into().unwrap();
+                    let lines = format!("{note}\n").repeat(count) + &format!("{answer}\n");
+                    std::io::stdout().write_all(lines.as_bytes()).unwrap();
+                    std::io::stdout().flush().unwrap();
+                    continue;
+                }
                 "die" => std::process::exit(3),
                 "ask" => {
                     asked = Some(id);
@@ -66,6 +107,7 @@ fn main() {
                 "env" => {
                     json!({"content": [{"type": "text", "text": std::env::var("PEER_SECRET").unwrap_or_default()}]})
                 }
+                "level" => json!({"content": [{"type": "text", "text": level}]}),
                 "pid" => json!({"content": [{"type": "text", "text": std::process::id().to_string()}]}),
                 _ => json!({"content": [{"type": "text", "text": params["arguments"].to_string()}]}),
             },

@@ -1,10 +1,15 @@
 //! All servers behind one endpoint: their lists put together, tools and prompts under `server__name`.
 
+use std::future::Future;
 use std::sync::Arc;
+use std::time::Duration;
 
+use banksman_core::json::Json;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 use crate::body::{self, Body};
 use crate::catalogue::Catalogue;
@@ -12,19 +17,25 @@ use crate::errand::QUEUE;
 use crate::gateway::{Gateway, bad_request};
 use crate::labels;
 use crate::lists::is_reserved;
-use crate::message::{self, ERA_ONE, ERA_TWO, Era, KNOWN_ONE, Shape};
-use crate::raw::{End, Members, quoted, with_element};
+use crate::message::{self, ERA_TWO, Era, Message, Shape};
+use crate::owners::Listed;
+use crate::raw::{Elements, Members, quoted};
 use crate::relay::{new_session, sealed};
 use crate::session::Session;
 use crate::upstream::http::{SESSION, own_headers};
 use crate::upstream::lane::{Stream, is_event_stream};
 use crate::upstream::reply::Reply;
-use crate::upstream::{Lane, Upstream};
+use crate::upstream::{HouseError, Lane, Upstream};
 use crate::visit::Visit;
 use crate::{eras, relay, sse, tasks, wait_tool, words};
 
-/// Pages of one server's list that are read.
+/// So much of one server's list is read.
 const MAX_PAGES: usize = 100;
+const MAX_ITEMS: usize = 10_000;
+const MAX_LIST_BYTES: usize = 8 * 1024 * 1024;
+
+/// A server that does not take in for so long what its client says is not waited for.
+const TOLD_WITHIN: Duration = Duration::from_secs(10);
 
 /// The answer, with several servers behind us.
 pub(crate) async fn answer(mut visit: Box<Visit>) -> Response<Body> {
@@ -37,6 +48,10 @@ pub(crate) async fn answer(mut visit: Box<Visit>) -> Response<Body> {
         Shape::Request("prompts/list") => list(&visit, "prompts", Names::Labelled).await,
         Shape::Request("resources/list") => list(&visit, "resources", Names::Theirs).await,
         Shape::Request("resources/templates/list") => list(&visit, "resourceTemplates", Names::Theirs).await,
+        Shape::Request("resources/read" | "resources/subscribe" | "resources/unsubscribe") => {
+            resource(&visit).await
+        }
+        Shape::Request("completion/complete") => completion(visit).await,
         Shape::Request("tools/call") | Shape::Notification("tools/call") => called(visit).await,
         Shape::Request("prompts/get") => match addressed(&mut visit) {
             Ok(upstream) => relay::request(&visit, &upstream).await,
@@ -46,6 +61,9 @@ pub(crate) async fn answer(mut visit: Box<Visit>) -> Response<Body> {
             tasks::answer(&visit).await
         }
         Shape::Request("logging/setLevel") => {
+            if let (Some(session), Some(level)) = (&visit.session, visit.message.text_param("level")) {
+                visit.gateway.sessions.set_level(&session.key, level);
+            }
             everyone(&visit).await;
             done(&visit, "{}")
         }
@@ -64,11 +82,33 @@ fn done(visit: &Visit, result: &str) -> Response<Body> {
     body::json(StatusCode::OK, message::result(&visit.message.id(), &result))
 }
 
+/// What comes of asking all servers at once, in the order of their names. Those that do not answer in time are left out.
+async fn of_all<T, W>(
+    gateway: &Arc<Gateway>,
+    work: impl Fn(Arc<Gateway>, Arc<Upstream>) -> W,
+) -> Vec<(Arc<Upstream>, T)>
+where
+    T: Send + 'static,
+    W: Future<Output = Result<T, HouseError>> + Send + 'static,
+{
+    let mut asked = JoinSet::new();
+    for (position, upstream) in gateway.upstreams.values().enumerate() {
+        let (upstream, work) = (Arc::clone(upstream), work(Arc::clone(gateway), Arc::clone(upstream)));
+        asked.spawn(async move {
+            let done = upstream.in_time(work).await.ok()?;
+            Some((position, upstream, done))
+        });
+    }
+    let mut answered: Vec<_> = asked.join_all().await.into_iter().flatten().collect();
+    answered.sort_unstable_by_key(|(position, ..)| *position);
+    answered.into_iter().map(|(_, upstream, done)| (upstream, done)).collect()
+}
+
 /// What all servers together can do.
-async fn capabilities(gateway: &Gateway) -> String {
+async fn capabilities(gateway: &Arc<Gateway>) -> String {
     let mut all = Members::default();
-    for upstream in gateway.upstreams.values() {
-        let Ok((_, said)) = upstream.introduction().await else { continue };
+    let introduce = |_, upstream: Arc<Upstream>| async move { Ok(upstream.introduction().await?) };
+    for (_, (_, said)) in of_all(gateway, introduce).await {
         let can = Members::read(&said).and_then(|said| said.get("capabilities").map(str::to_owned));
         let can = can.as_deref().and_then(Members::read).unwrap_or_default();
         for known in ["tools", "prompts", "resources", "logging", "completions"] {
@@ -82,11 +122,9 @@ async fn capabilities(gateway: &Gateway) -> String {
 }
 
 async fn initialize(visit: &Visit) -> Response<Body> {
-    let asked = visit.message.text_param("protocolVersion").unwrap_or(ERA_ONE);
-    let version = if KNOWN_ONE.contains(&asked) { asked } else { ERA_ONE };
     let result = format!(
         r#"{{"protocolVersion":{},"capabilities":{},"serverInfo":{{"name":"banksman","version":{}}}}}"#,
-        quoted(version),
+        quoted(visit.message.session_version()),
         capabilities(&visit.gateway).await,
         quoted(env!("CARGO_PKG_VERSION"))
     );
@@ -118,44 +156,89 @@ enum Names {
 
 /// A list of what all servers offer, whole: a server that does not answer is left out, and pages that its readers could
 /// understand in two ways are.
-async fn list(visit: &Visit, key: &str, names: Names) -> Response<Body> {
-    let method = visit.message.method().unwrap_or_default();
-    let mut items = "[]".to_owned();
-    for upstream in visit.gateway.upstreams.values() {
-        let mut cursor: Option<String> = None;
-        for _ in 0..MAX_PAGES {
-            let params = cursor
-                .as_ref()
-                .map_or_else(|| "{}".to_owned(), |cursor| format!(r#"{{"cursor":{}}}"#, quoted(cursor)));
-            let Ok(page) = upstream.ask(method, &params).await else { break };
-            if key == "tools" && visit.gateway.catalogue.learn(&upstream.name, &page).is_err() {
-                break;
-            }
-            let Some(members) = Members::read(&page) else { break };
-            let listed: Vec<&serde_json::value::RawValue> =
-                members.get(key).and_then(|list| serde_json::from_str(list).ok()).unwrap_or_default();
-            for item in listed {
-                if key == "tools" && is_reserved(item) {
-                    continue;
-                }
-                let item = match names {
-                    Names::Labelled => labelled(&upstream.name, item.get()),
-                    Names::Theirs => Some(item.get().to_owned()),
-                };
-                let longer = item.and_then(|item| with_element(&items, &item, End::Back));
-                items = longer.unwrap_or(items);
-            }
-            cursor = members.text("nextCursor");
-            if cursor.is_none() {
-                break;
-            }
+async fn list(visit: &Visit, key: &'static str, names: Names) -> Response<Body> {
+    let method: Arc<str> = visit.message.method().unwrap_or_default().into();
+    let gateway = &visit.gateway;
+    let offers = of_all(gateway, |gateway, upstream| {
+        let method = Arc::clone(&method);
+        async move { offered(&gateway, &upstream, &method, key, names).await }
+    });
+    let mut items = Vec::new();
+    for (upstream, offer) in offers.await {
+        let listed = match key {
+            "resources" => Some((Listed::Uris, "uri")),
+            "resourceTemplates" => Some((Listed::Templates, "uriTemplate")),
+            _ => None,
+        };
+        if let Some((kind, address)) = listed {
+            let addresses = offer.iter().filter_map(|item| Members::read(item)?.text(address));
+            gateway.owners.learn(&upstream.name, kind, addresses);
         }
+        items.extend(offer);
     }
     if key == "tools" {
-        items = with_element(&items, words::WAIT_TOOL_DEFINITION, End::Back).unwrap_or(items);
+        items.push(words::WAIT_TOOL_DEFINITION.to_owned());
     }
     let lifetime = if visit.era == Era::Two { r#","ttlMs":0,"cacheScope":"private""# } else { "" };
-    done(visit, &format!(r#"{{{}:{items}{lifetime}}}"#, quoted(key)))
+    done(visit, &format!(r#"{{{}:[{}]{lifetime}}}"#, quoted(key), items.join(",")))
+}
+
+/// What one server offers: so much of it as anybody would read.
+async fn offered(
+    gateway: &Gateway,
+    upstream: &Upstream,
+    method: &str,
+    key: &str,
+    names: Names,
+) -> Result<Vec<String>, HouseError> {
+    let mut items = Vec::new();
+    let mut bytes = 0;
+    let mut cursor: Option<String> = None;
+    for _ in 0..MAX_PAGES {
+        let params = cursor
+            .as_ref()
+            .map_or_else(|| "{}".to_owned(), |cursor| format!(r#"{{"cursor":{}}}"#, quoted(cursor)));
+        let page = match upstream.ask(method, &params).await {
+            Ok(page) => page,
+            // One that offers nothing of the kind says so, and stands as well as any.
+            Err(HouseError::Refused(_) | HouseError::Unreadable) => break,
+            Err(error) => return Err(error),
+        };
+        if key == "tools" && gateway.catalogue.learn(&upstream.name, &page).is_err() {
+            break;
+        }
+        let Some(members) = Members::read(&page) else { break };
+        let most = MAX_ITEMS - items.len();
+        let Some(listed) = members.get(key).and_then(|list| Elements::read(list, most)) else { break };
+        for item in listed.first {
+            // What is no object is nothing that could be called, read or got.
+            if !item.get().starts_with('{') || (key == "tools" && is_reserved(item)) {
+                continue;
+            }
+            let item = match names {
+                Names::Labelled => labelled(&upstream.name, item.get()),
+                Names::Theirs => Some(item.get().to_owned()),
+            };
+            bytes += item.as_ref().map_or(0, String::len);
+            if bytes > MAX_LIST_BYTES {
+                break;
+            }
+            items.extend(item);
+        }
+        cursor = members.text("nextCursor");
+        if listed.more || bytes > MAX_LIST_BYTES {
+            tracing::warn!(
+                upstream = upstream.name,
+                key,
+                "a server lists more than anybody reads; the rest is left out"
+            );
+            break;
+        }
+        if cursor.is_none() {
+            break;
+        }
+    }
+    Ok(items)
 }
 
 fn labelled(server: &str, item: &str) -> Option<String> {
@@ -174,17 +257,10 @@ fn addressed(visit: &mut Visit) -> Result<Arc<Upstream>, Box<Response<Body>>> {
     let Some((upstream, own)) = found else {
         return Err(Box::new(bad_request(&id, -32602, "there is no server with such a name here")));
     };
-    let renamed = {
-        let rename = || {
-            let mut members = Members::read_bytes(&visit.message.bytes)?;
-            let mut params = Members::read(members.get("params")?)?;
-            params.set("name", quoted(&own));
-            let params = params.write();
-            members.set("params", params);
-            Some(Bytes::from(members.write()))
-        };
-        rename().and_then(|bytes| message::Message::read(bytes).ok())
-    };
+    let renamed = with_params(&visit.message, |params| {
+        params.set("name", quoted(&own));
+        Some(())
+    });
     let Some(renamed) = renamed else {
         return Err(Box::new(bad_request(&id, -32600, "the message cannot be read")));
     };
@@ -193,6 +269,17 @@ fn addressed(visit: &mut Visit) -> Result<Arc<Upstream>, Box<Response<Body>>> {
         visit.headers.insert("mcp-name", crate::upstream::header_text(&own));
     }
     Ok(upstream)
+}
+
+/// The message with other parameters.
+fn with_params(message: &Message, change: impl FnOnce(&mut Members<'_>) -> Option<()>) -> Option<Message> {
+    let mut members = Members::read_bytes(&message.bytes)?;
+    let params = members.get("params")?.to_owned();
+    let mut params = Members::read(&params)?;
+    change(&mut params)?;
+    let params = params.write();
+    members.set("params", params);
+    Message::read(members.write().into()).ok()
 }
 
 async fn called(mut visit: Box<Visit>) -> Response<Body> {
@@ -208,11 +295,52 @@ async fn called(mut visit: Box<Visit>) -> Response<Body> {
     }
 }
 
+/// What is asked about a resource goes to the server that has listed it, and to no other.
+async fn resource(visit: &Visit) -> Response<Body> {
+    match visit.message.text_param("uri").and_then(|uri| owner(&visit.gateway, uri)) {
+        Some(upstream) => relay::request(visit, &upstream).await,
+        None => whoever_can(visit).await,
+    }
+}
+
+fn owner(gateway: &Gateway, address: &str) -> Option<Arc<Upstream>> {
+    gateway.upstreams.get(&*gateway.owners.of(address)?).map(Arc::clone)
+}
+
+/// What could be written on goes to the server that has the prompt, or the resource.
+async fn completion(mut visit: Box<Visit>) -> Response<Body> {
+    let Some(Json::Object(about)) = visit.message.param("ref") else { return whoever_can(&visit).await };
+    let text = |key: &str| about.get(key).and_then(Json::as_str);
+    if let Some(uri) = text("uri") {
+        return match owner(&visit.gateway, uri) {
+            Some(upstream) => relay::request(&visit, &upstream).await,
+            None => whoever_can(&visit).await,
+        };
+    }
+    let found = text("name").and_then(labels::parts).and_then(|(server, own)| {
+        let upstream = Arc::clone(visit.gateway.upstreams.get(server)?);
+        let renamed = with_params(&visit.message, |params| {
+            let about = params.get("ref")?.to_owned();
+            let mut about = Members::read(&about)?;
+            about.set("name", quoted(own));
+            let about = about.write();
+            params.set("ref", about);
+            Some(())
+        })?;
+        Some((upstream, renamed))
+    });
+    let Some((upstream, renamed)) = found else {
+        return bad_request(&visit.message.id(), -32602, "there is no server with such a name here");
+    };
+    visit.message = renamed;
+    relay::request(&visit, &upstream).await
+}
+
 /// Asks one server after the other until one knows: whose a resource is, only they can say.
 async fn whoever_can(visit: &Visit) -> Response<Body> {
     let mut last = None;
     for upstream in visit.gateway.upstreams.values() {
-        let Ok(answer) = eras::whole(visit, upstream).await else { continue };
+        let Some(Ok(answer)) = upstream.asked_around(eras::whole(visit, upstream)).await else { continue };
         let knows = Reply::read(&answer.message).is_some_and(|reply| reply.result.is_some());
         if knows {
             return body::json(answer.status, answer.message);
@@ -234,10 +362,13 @@ async fn everyone(visit: &Visit) {
     if visit.message.method() == Some("notifications/initialized") {
         return;
     }
+    let mut told = JoinSet::new();
     for lane in visit.gateway.sessions.open_lanes(&session.key) {
+        let message = visit.bytes();
         // One that does not listen is not the others' loss.
-        drop(lane.tell(visit.bytes()).await);
+        told.spawn(async move { drop(timeout(TOLD_WITHIN, lane.tell(message)).await) });
     }
+    told.join_all().await;
 }
 
 async fn to_whom_it_answers(visit: &Visit) -> Response<Body> {
@@ -259,18 +390,28 @@ async fn to_whom_it_answers(visit: &Visit) -> Response<Body> {
 }
 
 /// What all servers say on their own account.
-pub(crate) async fn listen(gateway: &Gateway, session: Option<Session>) -> Response<Body> {
+pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> Response<Body> {
     let Some(session) = session else { return body::empty(StatusCode::METHOD_NOT_ALLOWED) };
     let (messages, receiver) = mpsc::channel(QUEUE);
     for upstream in gateway.upstreams.values() {
-        let Ok(lane) = gateway.sessions.lane(upstream, &session).await else { continue };
-        let catalogue = Arc::clone(&gateway.catalogue);
-        tokio::spawn(forward(catalogue, upstream.name.clone(), lane, messages.clone()));
+        let (gateway, upstream) = (Arc::clone(gateway), Arc::clone(upstream));
+        let (session, messages) = (session.clone(), messages.clone());
+        // Each by itself: the client hears the others while one is not there yet.
+        tokio::spawn(async move {
+            let heard = async {
+                let Ok(lane) = gateway.sessions.lane(&upstream, &session).await else { return };
+                forward(&gateway.catalogue, &upstream.name, lane, &messages).await;
+            };
+            tokio::select! {
+                () = heard => {}
+                () = messages.closed() => {}
+            }
+        });
     }
     body::events(crate::stream::as_events(receiver))
 }
 
-async fn forward(catalogue: Arc<Catalogue>, server: String, lane: Lane, to: mpsc::Sender<Bytes>) {
+async fn forward(catalogue: &Catalogue, server: &str, lane: Lane, to: &mpsc::Sender<Bytes>) {
     let mut stream = match lane {
         Lane::Child(child) => Stream::of_child(child.listen()),
         Lane::Http { upstream, headers } => match upstream.send(Method::GET, headers, Bytes::new()).await {
@@ -282,24 +423,26 @@ async fn forward(catalogue: Arc<Catalogue>, server: String, lane: Lane, to: mpsc
         },
     };
     while let Ok(Some(sse::Event { data, .. })) = stream.next().await {
-        if data.is_empty() || !relay::may_pass(&catalogue, &server, "null", &data) {
+        if data.is_empty() || !relay::may_pass(catalogue, server, "null", &data) {
             continue;
         }
-        let message = labels::outward(&server, &data).map_or(data, Bytes::from);
+        let message = labels::outward(server, &data).map_or(data, Bytes::from);
         if to.send(message).await.is_err() {
             return;
         }
     }
 }
 
-/// Ends the sessions behind a session.
-pub(crate) async fn end(lanes: Vec<Lane>) {
+/// Ends the sessions behind a session. Nobody waits for that.
+pub(crate) fn end(lanes: Vec<Lane>) {
     for lane in lanes {
         if let Lane::Http { upstream, headers } = lane {
             let session = headers.get(SESSION).cloned();
             let mut headers: HeaderMap = own_headers();
             headers.extend(session.map(|session| (SESSION, session)));
-            drop(upstream.send(Method::DELETE, headers, Bytes::new()).await);
+            tokio::spawn(async move {
+                drop(timeout(TOLD_WITHIN, upstream.send(Method::DELETE, headers, Bytes::new())).await);
+            });
         }
     }
 }

@@ -4,16 +4,17 @@
 //! through any more without asking, until an operator has accepted what it says now. That it says again what it first
 //! said ends nothing: it may tell us one thing and its clients another.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use banksman_core::json::{self, CanonicalJson, Json, JsonError};
-use banksman_core::{Annotations, Digest, Risk, Tier, Verdict};
+use banksman_core::json::{self, CanonicalJson, Json};
+use banksman_core::{Digest, Risk, Tier, Verdict};
+use tokio::time::timeout;
 
-use crate::names::misspelt_in;
-use crate::pins::{Change, Pinned, Pins, PinsError};
+use crate::definition::{MAX_PAGE_BYTES, PageError, Tool, by_name, read, stable, told};
+use crate::pins::{Pinned, Pins, PinsError};
 use crate::raw::Members;
 use crate::upstream::Upstream;
 
@@ -26,56 +27,34 @@ const ASK_AGAIN: Duration = Duration::from_secs(10);
 /// Pages of a list that never ends are left unread.
 const MAX_PAGES: usize = 100;
 
-/// How much of a text is shown in a difference.
-const SHOWN_CHARS: usize = 400;
+/// A server that does not list all its tools for so long does not list them.
+const LISTED_WITHIN: Duration = Duration::from_secs(30);
 
-/// The rule that a verdict names when a tool is no longer what it was.
-pub(crate) const CHANGED: &str = "mcp: the tool has changed since it was first seen";
+/// So many tools of one server are known at a time, and so much of them.
+const MOST_KNOWN: usize = 10_000;
+const MOST_KNOWN_BYTES: usize = 16 * 1024 * 1024;
 
-/// The rule that it names when nobody can say what the tool is.
+/// What a client was shown lately is known, also if the server lists it to nobody else.
+const LATELY: Duration = Duration::from_secs(3600);
+
+/// The rule that a verdict names when nobody can say what a tool is.
 const UNREADABLE: &str = "mcp: the server's list of tools cannot be read for sure";
 
-/// What is said of a tool beyond those that are remembered.
-const UNPINNED: &str =
-    "The server has too many tools to remember: if it changes this one, nobody will notice";
-
-/// What is said of a tool whose server took its change back.
-const SAYS_THE_FIRST_AGAIN: &str =
-    "The server now describes it to us as it was first seen; it may still tell its clients something else";
-
-/// A tool, as its server describes it.
-#[derive(Debug)]
-pub(crate) struct Tool {
-    pub(crate) annotations: Option<Annotations>,
-    pub(crate) schema: Option<CanonicalJson>,
-    /// What is different from what was first seen, in words.
-    pub(crate) changes: Vec<String>,
-}
-
-impl Tool {
-    /// What a call of it takes at the least.
-    pub(crate) fn floor(&self) -> Option<Verdict> {
-        if self.changes.is_empty() {
-            return None;
-        }
-        let mut verdict = Verdict::new(Tier::Approve, Risk::High, CHANGED);
-        verdict.messages.clone_from(&self.changes);
-        Some(verdict)
-    }
-}
+/// The rule that it names when a server has more tools than are known.
+const TOO_MANY: &str = "mcp: the server has more tools than are remembered";
 
 impl ListError {
     /// What a call of a tool takes at the least of which nothing else is known. A server that could not be asked has not
     /// said anything; one whose words could be read in two ways may have changed anything.
     pub(crate) fn floor(&self) -> Option<Verdict> {
-        match self {
-            Self::NoAnswer(_) => None,
-            Self::Unreadable(_) => {
-                let mut verdict = Verdict::new(Tier::Approve, Risk::High, UNREADABLE);
-                verdict.messages.push(self.to_string());
-                Some(verdict)
-            }
-        }
+        let rule = match self {
+            Self::NoAnswer(_) => return None,
+            Self::Unreadable(_) => UNREADABLE,
+            Self::TooMany => TOO_MANY,
+        };
+        let mut verdict = Verdict::new(Tier::Approve, Risk::High, rule);
+        verdict.messages.push(self.to_string());
+        Some(verdict)
     }
 }
 
@@ -95,7 +74,7 @@ impl Lists for Upstream {
     }
 
     async fn page(&self, params: &str) -> Result<String, String> {
-        self.ask("tools/list", params).await.map_err(|error| error.to_string())
+        self.in_time(self.ask("tools/list", params)).await
     }
 }
 
@@ -106,17 +85,77 @@ pub(crate) enum ListError {
     NoAnswer(String),
     #[error("what it says of its tools cannot be read for sure: {0}")]
     Unreadable(#[from] PageError),
+    #[error("the server has too many tools to remember: if it changes this one, nobody will notice")]
+    TooMany,
 }
 
-type Tools = HashMap<String, Arc<Tool>>;
+/// How far a list was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    Whole,
+    /// It has more pages than anybody reads.
+    BrokenOff,
+}
+
+struct Listed {
+    tool: Arc<Tool>,
+    at: Instant,
+    bytes: usize,
+}
 
 #[derive(Default)]
 struct Known {
-    tools: Tools,
+    tools: HashMap<String, Listed>,
+    /// How much is known, in bytes.
+    bytes: usize,
+    /// When it last listed a tool for which there was no room. Of a tool that is not known it may have said anything then.
+    overflowed_at: Option<Instant>,
     complete_at: Option<Instant>,
     asked_at: Option<Instant>,
     /// Why it could not be asked, the last time.
     failure: Option<ListError>,
+}
+
+impl Known {
+    fn tool(&self, name: &str) -> Option<Arc<Tool>> {
+        self.tools.get(name).map(|listed| Arc::clone(&listed.tool))
+    }
+
+    fn forget(&mut self, name: &str) {
+        if let Some(forgotten) = self.tools.remove(name) {
+            self.bytes = self.bytes.saturating_sub(forgotten.bytes);
+        }
+    }
+
+    fn overflow(&mut self, name: &str) {
+        self.forget(name);
+        self.overflowed_at = Some(Instant::now());
+    }
+
+    /// Takes in what a server says of a tool, if there is room for it.
+    fn take(&mut self, name: String, tool: Tool) {
+        self.forget(&name);
+        let bytes = name.len() + tool.bytes();
+        if self.tools.len() >= MOST_KNOWN || self.bytes + bytes > MOST_KNOWN_BYTES {
+            return self.overflow(&name);
+        }
+        self.bytes += bytes;
+        self.tools.insert(name, Listed { tool: Arc::new(tool), at: Instant::now(), bytes });
+    }
+
+    /// A whole list was begun at this time, and what was not in it is no more; but for what has changed, because it would be
+    /// let through again, and for what a client was shown lately.
+    fn listed_whole(&mut self, since: Instant) {
+        self.tools.retain(|_, listed| {
+            let stays = listed.at >= since || !listed.tool.changes.is_empty() || listed.at.elapsed() < LATELY;
+            if !stays {
+                self.bytes = self.bytes.saturating_sub(listed.bytes);
+            }
+            stays
+        });
+        self.overflowed_at = self.overflowed_at.filter(|at| *at >= since);
+        self.complete_at = Some(Instant::now());
+    }
 }
 
 /// What is known of every server's tools.
@@ -135,8 +174,8 @@ impl Catalogue {
         let mut known: HashMap<String, Known> = HashMap::new();
         for (server, name, change) in pins.changes() {
             let definition = change.first.to_json().unwrap_or(Json::Null);
-            let tool = read(&definition, told(&change, &change.since));
-            known.entry(server.to_owned()).or_default().tools.insert(name.to_owned(), Arc::new(tool));
+            let tool = read(&definition, told(&change, false));
+            known.entry(server.to_owned()).or_default().take(name.to_owned(), tool);
         }
         Ok(Self { known: RwLock::new(known), pins: Mutex::new(pins) })
     }
@@ -166,7 +205,7 @@ impl Catalogue {
         {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
             if let Some(known) = known.get(upstream) {
-                let tool = known.tools.get(name).cloned();
+                let tool = known.tool(name);
                 let asks = match &tool {
                     Some(_) => is_old(known.complete_at, FRESH) && is_old(known.asked_at, ASK_AGAIN),
                     None => is_old(known.asked_at, ASK_AGAIN),
@@ -180,29 +219,38 @@ impl Catalogue {
         let known = known.entry(upstream.to_owned()).or_default();
         let first = is_old(known.asked_at, ASK_AGAIN);
         known.asked_at = Some(Instant::now());
-        (known.tools.get(name).cloned(), first)
+        (known.tool(name), first)
     }
 
     /// Why a server's tools are not known, if the last try to list them failed.
     pub(crate) fn failure(&self, server: &str) -> Option<ListError> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).get(server)?.failure.clone()
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let known = known.get(server)?;
+        // Whoever cannot be asked now has said too much before.
+        if known.overflowed_at.is_some() { Some(ListError::TooMany) } else { known.failure.clone() }
     }
 
     /// Asks a server for all its tools.
     async fn refresh(&self, server: &impl Lists) {
-        let listed = self.list(server).await;
+        let began = Instant::now();
+        let listed = timeout(LISTED_WITHIN, self.list(server)).await;
+        let listed = listed.unwrap_or_else(|_| {
+            Err(ListError::NoAnswer(format!("not within {} s", LISTED_WITHIN.as_secs())))
+        });
         if let Err(error @ ListError::NoAnswer(_)) = &listed {
             tracing::warn!(upstream = server.name(), %error, "a server's tools are not known");
         }
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         let known = known.entry(server.name().to_owned()).or_default();
-        if listed.is_ok() {
-            known.complete_at = Some(Instant::now());
+        match &listed {
+            Ok(Extent::Whole) => known.listed_whole(began),
+            Ok(Extent::BrokenOff) => known.complete_at = Some(Instant::now()),
+            Err(_) => {}
         }
         known.failure = listed.err();
     }
 
-    async fn list(&self, server: &impl Lists) -> Result<(), ListError> {
+    async fn list(&self, server: &impl Lists) -> Result<Extent, ListError> {
         let mut cursor: Option<String> = None;
         for _ in 0..MAX_PAGES {
             let params = match &cursor {
@@ -213,10 +261,10 @@ impl Catalogue {
             self.learn(server.name(), &page)?;
             cursor = Members::read(&page).and_then(|page| page.text("nextCursor"));
             if cursor.is_none() {
-                break;
+                return Ok(Extent::Whole);
             }
         }
-        Ok(())
+        Ok(Extent::BrokenOff)
     }
 
     /// Takes in a page of tools, whoever asked for it; all of it or nothing.
@@ -224,10 +272,14 @@ impl Catalogue {
     /// # Errors
     /// If its readers could see different tools in it. Then no client may see it: it would call what was not looked at.
     pub(crate) fn learn(&self, upstream: &str, page: &str) -> Result<(), PageError> {
-        let page = json::parse(page.as_bytes());
+        let page = if page.len() > MAX_PAGE_BYTES {
+            Err(PageError::TooLong)
+        } else {
+            json::parse(page.as_bytes()).map_err(PageError::from)
+        };
         let tools = match &page {
             Ok(page) => by_name(page),
-            Err(error) => Err(error.clone().into()),
+            Err(error) => Err(error.clone()),
         };
         let tools = tools.inspect_err(|error| {
             tracing::warn!(upstream, %error, "nothing is learned from a server's list of tools");
@@ -235,21 +287,32 @@ impl Catalogue {
         // Held to the end: whoever compared before may not say afterwards that nothing has changed.
         let mut pins = self.pins.lock().unwrap_or_else(PoisonError::into_inner);
         pins.follow();
-        let mut seen = Vec::with_capacity(tools.len());
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        let known_here = known.entry(upstream.to_owned()).or_default();
+        let mut unpinned = 0usize;
         for (name, tool) in tools {
             let definition = CanonicalJson::of(&stable(tool));
             let changes = match pins.compare(upstream, name, &definition) {
                 Pinned::Kept => Vec::new(),
-                Pinned::Changed(change) => told(&change, &definition),
-                Pinned::Unpinned => vec![UNPINNED.to_owned()],
+                Pinned::Changed { change, taken_back } => told(&change, taken_back),
+                Pinned::Unpinned => {
+                    unpinned += 1;
+                    known_here.overflow(name);
+                    continue;
+                }
             };
             if !changes.is_empty() {
                 tracing::warn!(upstream, tool = ?name, ?changes, "a tool is not what it was when first seen");
             }
-            seen.push((name.to_owned(), Arc::new(read(tool, changes))));
+            known_here.take(name.to_owned(), read(tool, changes));
         }
-        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.entry(upstream.to_owned()).or_default().tools.extend(seen);
+        if unpinned > 0 {
+            tracing::warn!(
+                upstream,
+                unpinned,
+                "a server has more tools than are remembered; calls of the others are held"
+            );
+        }
         drop(known);
         pins.save();
         Ok(())
@@ -258,107 +321,8 @@ impl Catalogue {
     /// Whether anything is known of a server's tools.
     #[cfg(test)]
     fn knows(&self, upstream: &str, name: &str) -> Option<Arc<Tool>> {
-        self.known.read().unwrap().get(upstream)?.tools.get(name).cloned()
+        self.known.read().unwrap().get(upstream)?.tool(name)
     }
-}
-
-/// Why a page is no list of tools.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum PageError {
-    #[error("it is not strict JSON: {0}")]
-    NotStrict(#[from] JsonError),
-    #[error("it has no list of `tools`")]
-    NoList,
-    #[error("it has a tool without a name")]
-    Nameless,
-    #[error("it names the tool {0:?} twice")]
-    Twice(String),
-    #[error("{0:?} is a name of the protocol but for its case, and some clients would take it for that")]
-    Misspelt(String),
-}
-
-/// The tools of a page.
-fn by_name(page: &Json) -> Result<Vec<(&str, &Json)>, PageError> {
-    must_be_spelt(page, "tools")?;
-    let Some(Json::Array(tools)) = page.get("tools") else { return Err(PageError::NoList) };
-    let mut names = HashSet::new();
-    let named = tools.iter().map(|tool| {
-        must_be_spelt(tool, "name")?;
-        let name = tool.get("name").and_then(Json::as_str).ok_or(PageError::Nameless)?;
-        if names.insert(name) { Ok((name, tool)) } else { Err(PageError::Twice(name.to_owned())) }
-    });
-    named.collect()
-}
-
-/// What tells tools apart must not be there under a second name. What else is misspelt is pinned with the rest.
-fn must_be_spelt(object: &Json, name: &str) -> Result<(), PageError> {
-    misspelt_in(Some(object), &[name]).map_or(Ok(()), |key| Err(PageError::Misspelt(key.to_owned())))
-}
-
-/// What of a definition counts: everything but icons, which may change with a server's looks.
-fn stable(tool: &Json) -> Json {
-    let Json::Object(members) = tool else { return tool.clone() };
-    let kept = members.iter().filter(|(key, _)| *key != "icons");
-    let kept = kept.map(|(key, value)| (key.to_owned(), value.clone())).collect();
-    banksman_core::json::Object::from_members(kept).map_or(Json::Null, Json::Object)
-}
-
-fn read(tool: &Json, changes: Vec<String>) -> Tool {
-    let hint = |key: &str| match tool.get("annotations").and_then(|all| all.get(key)) {
-        Some(Json::Bool(flag)) => Some(*flag),
-        Some(_) | None => None,
-    };
-    let annotations = tool.get("annotations").map(|_| Annotations {
-        read_only_hint: hint("readOnlyHint"),
-        destructive_hint: hint("destructiveHint"),
-        idempotent_hint: hint("idempotentHint"),
-        open_world_hint: hint("openWorldHint"),
-    });
-    let schema = tool.get("inputSchema").filter(|schema| schema.as_object().is_some()).map(CanonicalJson::of);
-    Tool { annotations, schema, changes }
-}
-
-/// A change, in words for those who are asked because of it.
-fn told(change: &Change, now: &CanonicalJson) -> Vec<String> {
-    let mut told = differences(&change.first, &change.since);
-    if *now != change.since {
-        told.push(SAYS_THE_FIRST_AGAIN.to_owned());
-    }
-    if told.is_empty() {
-        told.push(CHANGED.to_owned());
-    }
-    told
-}
-
-/// What is different between two definitions, member by member.
-fn differences(before: &CanonicalJson, now: &CanonicalJson) -> Vec<String> {
-    let members = |text: &CanonicalJson| -> BTreeMap<String, String> {
-        match text.to_json() {
-            Ok(Json::Object(members)) => members
-                .iter()
-                .map(|(key, value)| (key.to_owned(), CanonicalJson::of(value).as_str().to_owned()))
-                .collect(),
-            Ok(_) | Err(_) => BTreeMap::new(),
-        }
-    };
-    let (before, now) = (members(before), members(now));
-    let mut keys: Vec<&String> = before.keys().chain(now.keys()).collect();
-    keys.sort();
-    keys.dedup();
-    let shown = |text: Option<&String>| match text {
-        Some(text) => text.chars().take(SHOWN_CHARS).collect::<String>(),
-        None => "absent".to_owned(),
-    };
-    keys.into_iter()
-        .filter(|key| before.get(*key) != now.get(*key))
-        .map(|key| {
-            format!(
-                "The server has changed this tool since it was first seen: {key} was {}, is now {}",
-                shown(before.get(key)),
-                shown(now.get(key))
-            )
-        })
-        .collect()
 }
 
 /// The digest of a definition, by which it is pinned.
@@ -368,6 +332,8 @@ pub(crate) fn digest(definition: &CanonicalJson) -> Digest {
 
 #[cfg(test)]
 mod tests {
+    use banksman_core::Annotations;
+
     use super::*;
 
     fn page(description: &str, more: &str) -> String {
@@ -432,8 +398,59 @@ mod tests {
         let many: Vec<String> = (0..10_001).map(|number| format!(r#"{{"name":"t{number}"}}"#)).collect();
         catalogue.learn("mail", &format!(r#"{{"tools":[{}]}}"#, many.join(","))).unwrap();
         assert!(catalogue.knows("mail", "t9999").unwrap().floor().is_none());
-        assert!(catalogue.knows("mail", "t10000").unwrap().floor().is_some());
+        assert!(catalogue.knows("mail", "t10000").is_none());
+        let said = catalogue.failure("mail").and_then(|failure| failure.floor()).unwrap();
+        assert!(said.messages[0].contains("too many tools to remember"), "{said:?}");
         catalogue.learn("post", &page("Writes a letter", "")).unwrap();
         assert!(catalogue.knows("post", "send").unwrap().floor().is_none());
+        assert!(catalogue.failure("post").is_none());
+    }
+
+    #[test]
+    fn a_whole_list_replaces_what_was_known_but_for_what_has_changed_or_was_shown_lately() {
+        let catalogue = Catalogue::new(None).unwrap();
+        let many: Vec<String> = (0..10).map(|number| format!(r#"{{"name":"t{number}"}}"#)).collect();
+        catalogue.learn("mail", &format!(r#"{{"tools":[{}]}}"#, many.join(","))).unwrap();
+        catalogue.learn("mail", r#"{"tools":[{"name":"t0","title":"changed"}]}"#).unwrap();
+        let long_ago = Instant::now().checked_sub(LATELY).unwrap();
+        {
+            let mut known = catalogue.known.write().unwrap();
+            for (name, listed) in &mut known.get_mut("mail").unwrap().tools {
+                if name != "t1" {
+                    listed.at = long_ago;
+                }
+            }
+        }
+        let began = Instant::now();
+        catalogue.learn("mail", r#"{"tools":[{"name":"t2"}]}"#).unwrap();
+        let mut known = catalogue.known.write().unwrap();
+        let known = known.get_mut("mail").unwrap();
+        known.listed_whole(began);
+        let mut left: Vec<&String> = known.tools.keys().collect();
+        left.sort();
+        assert_eq!(left, ["t0", "t1", "t2"]);
+        assert_eq!(known.bytes, known.tools.values().map(|listed| listed.bytes).sum::<usize>());
+    }
+
+    #[test]
+    fn much_that_is_said_of_tools_is_not_kept_in_memory() {
+        let catalogue = Catalogue::new(None).unwrap();
+        // Each time other tools, with schemas that are long.
+        for round in 0..10 {
+            let tools: Vec<String> = (0..100)
+                .map(|number| {
+                    let schema = format!(r#"{{"type":"object","x":"{}"}}"#, "x".repeat(60_000));
+                    format!(r#"{{"name":"t{round}-{number}","inputSchema":{schema}}}"#)
+                })
+                .collect();
+            catalogue.learn("mail", &format!(r#"{{"tools":[{}]}}"#, tools.join(","))).unwrap();
+        }
+        let known = catalogue.known.read().unwrap();
+        assert!(known["mail"].bytes <= MOST_KNOWN_BYTES, "{}", known["mail"].bytes);
+        drop(known);
+        assert!(catalogue.knows("mail", "t9-99").is_none());
+        assert!(catalogue.failure("mail").and_then(|failure| failure.floor()).is_some());
+        let endless = format!(r#"{{"tools":[{}1]}}"#, "1,".repeat(MAX_PAGE_BYTES / 2));
+        assert_eq!(catalogue.learn("post", &endless), Err(PageError::TooLong));
     }
 }

@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use crate::span::Span;
+use crate::upstream::Inherits;
 
 /// The names that upstreams may have: they become part of paths and of tools' names.
 const NAME_CHARS: usize = 32;
@@ -77,7 +78,7 @@ pub(crate) struct UpstreamConfig {
 #[derive(Clone)]
 pub(crate) enum Target {
     /// A program that speaks over its standard input and output.
-    Command { words: Vec<String>, env: Vec<(String, String)>, directory: Option<PathBuf> },
+    Command { words: Vec<String>, env: Vec<(String, String)>, inherits: Inherits, directory: Option<PathBuf> },
     /// Streamable HTTP.
     Http { uri: Uri, headers: Vec<(HeaderName, HeaderValue)> },
 }
@@ -92,9 +93,10 @@ impl std::fmt::Debug for Target {
 }
 
 impl UpstreamConfig {
-    /// A program, run as it is.
+    /// A program, run as it is, by whoever runs us.
     pub(crate) fn command(words: Vec<String>) -> Self {
-        let target = Target::Command { words, env: Vec::new(), directory: None };
+        let inherits = Inherits::AllButOurs;
+        let target = Target::Command { words, env: Vec::new(), inherits, directory: None };
         Self { target, idempotent: Vec::new() }
     }
 
@@ -230,7 +232,8 @@ impl UpstreamFile {
                         keys.read_text(&value).map_err(|problem| (None, format!("env {name}: {problem}")))?;
                     env.push((name, value));
                 }
-                Target::Command { words, env, directory: self.directory }
+                // It stands beside others: what was given to us is not meant for all of them.
+                Target::Command { words, env, inherits: Inherits::Necessary, directory: self.directory }
             }
             (None, Some(url)) => {
                 if !self.env.is_empty() || self.directory.is_some() {

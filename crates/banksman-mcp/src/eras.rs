@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::body::{self, Body};
-use crate::message::{self, ERA_ONE, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
+use crate::message::{self, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
 use crate::relay::{new_session, sealed, unreachable};
 use crate::upstream::http::SESSION;
@@ -34,9 +34,10 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
     let said = Members::read(&said).unwrap_or_default();
     let capabilities = said.get("capabilities").unwrap_or("{}");
     let result = format!(
-        r#"{{"protocolVersion":{},"capabilities":{capabilities},"serverInfo":{}}}"#,
-        quoted(ERA_ONE),
-        server_info(&said, upstream)
+        r#"{{"protocolVersion":{},"capabilities":{capabilities},"serverInfo":{}{}}}"#,
+        quoted(visit.message.session_version()),
+        server_info(&said, upstream),
+        instructions(&said)
     );
     let mut response = body::json(StatusCode::OK, message::result(&id, &result));
     if let Some(handle) = new_session(visit).and_then(|session| sealed(visit, &session)) {
@@ -56,6 +57,11 @@ fn server_info(said: &Members<'_>, upstream: &Upstream) -> String {
         .unwrap_or_else(|| format!(r#"{{"name":{},"version":"0"}}"#, quoted(&upstream.name)))
 }
 
+/// What a server wants its clients to know, as the member that says so.
+fn instructions(said: &Members<'_>) -> String {
+    said.get("instructions").map(|text| format!(r#","instructions":{text}"#)).unwrap_or_default()
+}
+
 /// Answers a request by asking on our own account.
 pub(crate) async fn request(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
     match whole(visit, upstream).await {
@@ -71,6 +77,11 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
     let answered = match (visit.era, method) {
         (Era::Two, "server/discover") => introduce(upstream).await.map(Ok),
         (Era::One, "ping") => Ok(Ok("{}".to_owned())),
+        // In our own session it would never end, and nothing of it would come here.
+        (Era::Two, "subscriptions/listen") => {
+            let text = "what this server says on its own account does not come through the gateway";
+            Ok(Err(format!(r#"{{"code":-32601,"message":{}}}"#, quoted(text))))
+        }
         _ => ask(visit, upstream, method).await,
     };
     let text = match answered {
@@ -110,8 +121,7 @@ async fn introduce(upstream: &Arc<Upstream>) -> Result<String, SendError> {
     let said = Members::read(&said).unwrap_or_default();
     let capabilities = said.get("capabilities").unwrap_or("{}");
     let info = server_info(&said, upstream);
-    let instructions =
-        said.get("instructions").map(|text| format!(r#","instructions":{text}"#)).unwrap_or_default();
+    let instructions = instructions(&said);
     Ok(format!(
         r#"{{"supportedVersions":[{}],"capabilities":{capabilities}{instructions},"_meta":{{"io.modelcontextprotocol/serverInfo":{info}}}}}"#,
         quoted(ERA_TWO)

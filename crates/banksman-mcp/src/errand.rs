@@ -122,7 +122,10 @@ impl Errand {
                 (Some(sender), true)
             }
             Out::Open(sender) => (Some(sender), false),
-            Out::Nobody => (None, false),
+            Out::Nobody => {
+                stream.only_answer();
+                (None, false)
+            }
         };
         let ended = loop {
             let event = match stream.next().await {
@@ -138,6 +141,10 @@ impl Errand {
                     self.shared.then(|| crate::labels::outward(&self.upstream.name, &event.data));
                 let event = relabelled.flatten().map_or(event.raw, |text| sse::event(&text));
                 pass(&mut client, event).await;
+                if client.is_none() {
+                    // What is asked from now on, somebody else may answer.
+                    stream.only_answer();
+                }
                 continue;
             }
             let answer = Final::alone(StatusCode::OK, HeaderMap::new(), event.data.clone());

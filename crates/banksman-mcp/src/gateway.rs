@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::headers;
 use crate::hold::Holds;
 use crate::message::{self, Message, Shape};
+use crate::owners::Owners;
 use crate::seal::{Purpose, Seal};
 use crate::session::{Session, Sessions};
 use crate::upstream::Upstream;
@@ -31,6 +32,7 @@ pub struct Gateway {
     pub(crate) config: Config,
     pub(crate) upstreams: BTreeMap<String, Arc<Upstream>>,
     pub(crate) catalogue: Arc<Catalogue>,
+    pub(crate) owners: Owners,
     pub(crate) sessions: Sessions,
     pub(crate) holds: Holds,
     pub(crate) seal: Seal,
@@ -64,6 +66,7 @@ impl Gateway {
             config,
             upstreams,
             catalogue: Arc::new(catalogue),
+            owners: Owners::default(),
             sessions: Sessions::default(),
             holds: Holds::default(),
             seal,

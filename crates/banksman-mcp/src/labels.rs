@@ -5,6 +5,30 @@ use crate::raw::{Members, quoted};
 /// Stands between a server's name and a tool's. No server's name has it.
 const BETWEEN: &str = "__";
 
+/// Under which ids a client hears what a server asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ids {
+    /// The server's own.
+    Theirs,
+    /// Such that say whose they are: others ask the same client.
+    Labelled,
+}
+
+impl Ids {
+    /// Those at an endpoint that leads to several servers, or to one.
+    pub(crate) fn at(shared: bool) -> Self {
+        if shared { Self::Labelled } else { Self::Theirs }
+    }
+
+    /// The message as the client hears it, if it is not as the server said it.
+    pub(crate) fn outward(self, server: &str, message: &[u8]) -> Option<String> {
+        match self {
+            Self::Theirs => None,
+            Self::Labelled => outward(server, message),
+        }
+    }
+}
+
 /// A tool's name at an endpoint of several servers.
 pub(crate) fn name(server: &str, tool: &str) -> String {
     format!("{server}{BETWEEN}{tool}")

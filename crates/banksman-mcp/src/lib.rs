@@ -19,6 +19,7 @@ mod seal;
 mod sse;
 
 mod catalogue;
+mod definition;
 mod eras;
 mod pins;
 mod session;
@@ -29,6 +30,7 @@ mod batch;
 mod gateway;
 mod labels;
 mod lists;
+mod owners;
 mod relay;
 mod stream;
 mod visit;

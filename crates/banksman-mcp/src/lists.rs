@@ -7,7 +7,8 @@ use http::Response;
 use serde_json::value::RawValue;
 
 use crate::body::Body;
-use crate::catalogue::{Catalogue, PageError};
+use crate::catalogue::Catalogue;
+use crate::definition::{MAX_PAGE_BYTES, PageError};
 use crate::message::{self, TASKS};
 use crate::names::misspelt;
 use crate::raw::{End, Members, with_element};
@@ -49,6 +50,9 @@ pub(crate) fn not_passed_on(id: &str, server: &str, error: &PageError) -> String
 
 /// The page of tools in an answer; `None` if the answer is an error.
 fn page(answer: &[u8]) -> Result<Option<&str>, PageError> {
+    if answer.len() > MAX_PAGE_BYTES {
+        return Err(PageError::TooLong);
+    }
     let read = json::parse(answer)?;
     if let Some(key) = misspelt(&read) {
         return Err(PageError::Misspelt(key.to_owned()));

@@ -131,6 +131,12 @@ impl Message {
         self.param(key)?.as_str()
     }
 
+    /// The revision of the session that the message asks for: its own if we speak that, or else the newest.
+    pub(crate) fn session_version(&self) -> &str {
+        let asked = self.text_param("protocolVersion").unwrap_or(ERA_ONE);
+        if KNOWN_ONE.contains(&asked) { asked } else { ERA_ONE }
+    }
+
     fn meta(&self) -> Option<&Object> {
         self.param("_meta")?.as_object()
     }

@@ -7,20 +7,28 @@ use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use banksman_core::Digest;
-use banksman_core::json::CanonicalJson;
+use banksman_core::json::{CanonicalJson, Json};
 use serde::{Deserialize, Serialize};
 
 use crate::catalogue::digest;
 
-/// So many tools of one server are remembered.
+/// So many tools of one server are remembered, and so many bytes of what it says of them.
 const MOST: usize = 10_000;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
+
+/// Of a longer definition only its digest is remembered: whether it changes, and not how.
+const LONGEST: usize = 64 * 1024;
 
 /// How a definition compares with what was first seen.
 pub(crate) enum Pinned {
     /// It is what was first seen, or is seen first now.
     Kept,
     /// The server has said something else since.
-    Changed(Change),
+    Changed {
+        change: Change,
+        /// What it says now is what was first seen.
+        taken_back: bool,
+    },
     /// The server has so many tools that this one cannot be remembered.
     Unpinned,
 }
@@ -70,6 +78,8 @@ pub(crate) struct Pins {
     unreadable: bool,
     /// What the file does not have yet, by server and tool.
     unsaved: BTreeSet<(String, String)>,
+    /// How much is remembered of each server, in bytes.
+    bytes: BTreeMap<String, usize>,
 }
 
 /// Which file it is, and when anything of it was changed, its owner and mode among it.
@@ -81,8 +91,14 @@ impl Pins {
     /// # Errors
     /// If there is a file that cannot be read.
     pub(crate) fn open(path: Option<PathBuf>) -> Result<Self, PinsError> {
-        let mut pins =
-            Self { path, file: File::default(), read: None, unreadable: false, unsaved: BTreeSet::new() };
+        let mut pins = Self {
+            path,
+            file: File::default(),
+            read: None,
+            unreadable: false,
+            unsaved: BTreeSet::new(),
+            bytes: BTreeMap::new(),
+        };
         pins.take_up()?;
         Ok(pins)
     }
@@ -115,6 +131,9 @@ impl Pins {
         let before = std::mem::replace(&mut self.file, file);
         self.read = stamp;
         self.keep_unsaved(before);
+        let weigh =
+            |tools: &BTreeMap<String, Pin>| tools.iter().map(|(tool, pin)| tool.len() + pin.bytes()).sum();
+        self.bytes = self.file.servers.iter().map(|(server, tools)| (server.clone(), weigh(tools))).collect();
         Ok(())
     }
 
@@ -134,22 +153,35 @@ impl Pins {
 
     /// Compares a definition with the one that was first seen, and remembers it if there was none.
     pub(crate) fn compare(&mut self, server: &str, tool: &str, definition: &CanonicalJson) -> Pinned {
+        let bytes = self.bytes.entry(server.to_owned()).or_default();
         let tools = self.file.servers.entry(server.to_owned()).or_default();
         let count = tools.len();
+        let digest = digest(definition);
+        let fits = |before: usize, text: &CanonicalJson| before + text.as_str().len() <= MOST_BYTES;
+        let kept =
+            if definition.as_str().len() > LONGEST { by_digest(definition) } else { definition.clone() };
         let Some(pin) = tools.get_mut(tool) else {
-            if count >= MOST {
+            if count >= MOST || !fits(*bytes + tool.len(), &kept) {
                 return Pinned::Unpinned;
             }
-            let pin = Pin { digest: digest(definition), definition: definition.clone(), changed: None };
+            let pin = Pin { digest, definition: kept, changed: None };
+            *bytes += tool.len() + pin.bytes();
             tools.insert(tool.to_owned(), pin);
             self.unsaved.insert((server.to_owned(), tool.to_owned()));
             return Pinned::Kept;
         };
-        if pin.digest != digest(definition) && pin.changed.as_ref() != Some(definition) {
-            pin.changed = Some(definition.clone());
-            self.unsaved.insert((server.to_owned(), tool.to_owned()));
+        if pin.digest != digest {
+            let others = bytes.saturating_sub(pin.changed_bytes());
+            // That it has changed is remembered in any case.
+            let kept = if fits(others, &kept) { kept } else { by_digest(definition) };
+            if pin.changed.as_ref() != Some(&kept) {
+                pin.changed = Some(kept);
+                *bytes = others + pin.changed_bytes();
+                self.unsaved.insert((server.to_owned(), tool.to_owned()));
+            }
         }
-        pin.change().map_or(Pinned::Kept, Pinned::Changed)
+        let taken_back = pin.digest == digest;
+        pin.change().map_or(Pinned::Kept, |change| Pinned::Changed { change, taken_back })
     }
 
     /// What was something else than first seen, by server and tool.
@@ -173,7 +205,22 @@ impl Pins {
     }
 }
 
+/// Stands for a definition that is too long to be kept.
+fn by_digest(definition: &CanonicalJson) -> CanonicalJson {
+    let (bytes, digest) = (definition.as_str().len(), digest(definition));
+    let text = format!(r#"{{"its definition is too long to be kept":"{bytes} bytes, {digest}"}}"#);
+    CanonicalJson::parse(text.as_bytes()).unwrap_or_else(|_| CanonicalJson::of(&Json::Null))
+}
+
 impl Pin {
+    fn bytes(&self) -> usize {
+        self.definition.as_str().len() + self.changed_bytes()
+    }
+
+    fn changed_bytes(&self) -> usize {
+        self.changed.as_ref().map_or(0, |changed| changed.as_str().len())
+    }
+
     fn change(&self) -> Option<Change> {
         let since = self.changed.clone()?;
         Some(Change { first: self.definition.clone(), since })
@@ -247,6 +294,35 @@ mod tests {
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();
         assert!(Pins::open(Some(path)).is_err());
+    }
+
+    #[test]
+    fn what_is_remembered_of_a_server_has_a_bound_and_a_change_is_remembered_all_the_same() {
+        let text = |letter: char, length: usize| {
+            CanonicalJson::of(&Json::String(std::iter::repeat_n(letter, length).collect()))
+        };
+        let mut pins = Pins::open(None).unwrap();
+        let kept = |pins: &Pins| pins.bytes["mail"];
+        // Of one that is too long, the digest is enough to see that it changes.
+        assert!(matches!(pins.compare("mail", "long", &text('a', LONGEST)), Pinned::Kept));
+        assert!(matches!(pins.compare("mail", "long", &text('a', LONGEST)), Pinned::Kept));
+        assert!(kept(&pins) < 300, "{}", kept(&pins));
+        let changed = pins.compare("mail", "long", &text('b', LONGEST));
+        assert!(matches!(changed, Pinned::Changed { taken_back: false, .. }));
+        let again = pins.compare("mail", "long", &text('a', LONGEST));
+        assert!(matches!(again, Pinned::Changed { taken_back: true, .. }));
+        let mut pinned = Vec::new();
+        while matches!(pins.compare("mail", &pinned.len().to_string(), &text('x', 60_000)), Pinned::Kept) {
+            pinned.push(pinned.len().to_string());
+        }
+        assert!((200..MOST_BYTES / 60_000 + 1).contains(&pinned.len()), "{}", pinned.len());
+        for tool in &pinned {
+            let changed = pins.compare("mail", tool, &text('y', 60_000));
+            assert!(matches!(changed, Pinned::Changed { taken_back: false, .. }));
+        }
+        assert!(kept(&pins) <= MOST_BYTES + 200 * pinned.len(), "{}", kept(&pins));
+        let whole: usize = pins.file.servers["mail"].iter().map(|(tool, pin)| tool.len() + pin.bytes()).sum();
+        assert_eq!(kept(&pins), whole);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use banksman_core::json::CanonicalJson;
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-use crate::catalogue::{Catalogue, ListError, Lists, Tool};
+use crate::catalogue::{Catalogue, ListError, Lists};
+use crate::definition::Tool;
 use crate::message::{self, Era};
 use crate::raw::{Members, quoted};
 use crate::upstream::reply::Reply;

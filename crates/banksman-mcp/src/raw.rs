@@ -5,7 +5,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{MapAccess, Visitor};
+use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
@@ -126,6 +126,54 @@ pub(crate) fn with_element(list: &str, element: &str, at: End) -> Option<String>
     })
 }
 
+/// The first elements of a list, each as it was written.
+#[derive(Debug)]
+pub(crate) struct Elements<'a> {
+    pub(crate) first: Vec<&'a RawValue>,
+    /// Whether there are others behind them.
+    pub(crate) more: bool,
+}
+
+impl<'a> Elements<'a> {
+    /// So many elements of a list at the most, however long it is; nothing if it is no list.
+    pub(crate) fn read(list: &'a str, most: usize) -> Option<Self> {
+        struct First(usize);
+        impl<'de> DeserializeSeed<'de> for First {
+            type Value = Elements<'de>;
+
+            fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+                deserializer.deserialize_seq(self)
+            }
+        }
+        impl<'de> Visitor<'de> for First {
+            type Value = Elements<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a list")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+                let mut first = Vec::new();
+                while first.len() < self.0 {
+                    match list.next_element()? {
+                        Some(element) => first.push(element),
+                        None => return Ok(Elements { first, more: false }),
+                    }
+                }
+                let mut more = false;
+                while list.next_element::<IgnoredAny>()?.is_some() {
+                    more = true;
+                }
+                Ok(Elements { first, more })
+            }
+        }
+        let mut reader = serde_json::Deserializer::from_str(list);
+        let elements = First(most).deserialize(&mut reader).ok()?;
+        reader.end().ok()?;
+        Some(elements)
+    }
+}
+
 /// Which end of a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum End {
@@ -159,5 +207,19 @@ mod tests {
         assert_eq!(with_element(" [2, 3] ", "1", End::Front).unwrap(), "[1,2, 3]");
         assert_eq!(with_element("[2]", "1", End::Back).unwrap(), "[2,1]");
         assert!(with_element("{}", "1", End::Back).is_none());
+    }
+
+    #[test]
+    fn a_list_is_read_up_to_where_it_is_too_long() {
+        let read = |list: &str| {
+            let read = Elements::read(list, 2)?;
+            Some((read.first.iter().map(|one| one.get().to_owned()).collect::<Vec<_>>().join(" "), read.more))
+        };
+        assert_eq!(read("[ ]").unwrap(), (String::new(), false));
+        assert_eq!(read("[1, 2.0]").unwrap(), ("1 2.0".to_owned(), false));
+        assert_eq!(read(r#"[{"a" : 1},2,3,4]"#).unwrap(), (r#"{"a" : 1} 2"#.to_owned(), true));
+        for other in ["{}", "[1,2,", "[1,2,3,x]", "[] []", ""] {
+            assert!(read(other).is_none(), "{other}");
+        }
     }
 }

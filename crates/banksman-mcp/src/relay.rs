@@ -13,6 +13,7 @@ use crate::body::{self, Body};
 use crate::catalogue::Catalogue;
 use crate::eras;
 use crate::errand::QUEUE;
+use crate::labels::Ids;
 use crate::message;
 use crate::names::{misspelt, misspelt_in};
 use crate::raw::Members;
@@ -22,7 +23,7 @@ use crate::sse;
 use crate::upstream::http::{SESSION, passed_back, passed_on};
 use crate::upstream::lane::{self, MAX_ANSWER, is_event_stream};
 use crate::upstream::reply::{Final, Reply};
-use crate::upstream::{Answer, Child, Greeting, Lane, Reach, Route, SendError, Upstream};
+use crate::upstream::{Child, Greeting, Lane, Reach, Route, SendError, Upstream};
 use crate::visit::Visit;
 
 /// Opens a session of era one.
@@ -41,11 +42,7 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
             }
             let lane = Lane::http(http, passed_on(&visit.headers), None);
             let route = Route { id: id.clone(), progress: None };
-            let asked = match lane.ask(visit.bytes(), route).await {
-                Ok(answer) => answer.conclude(&id).await,
-                Err(error) => Err(error),
-            };
-            match asked {
+            match upstream.meeting(lane.answer(visit.bytes(), route)).await {
                 Ok(answer) => {
                     let session = answer.headers.get(SESSION).and_then(|value| value.to_str().ok());
                     let session = session.map(str::to_owned);
@@ -62,6 +59,9 @@ pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Respo
                 (answer, None, Some(child))
             }
             Ok(Greeting::Refused { answer, .. }) => {
+                if upstream.speaks(crate::message::Era::Two).await == Ok(true) {
+                    return eras::initialize(visit, upstream).await;
+                }
                 let text = match Reply::read(&answer.message).and_then(|reply| reply.error) {
                     Some(error) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{}}}"#, error.get()),
                     None => message::error(&id, -32603, "the server cannot be initialized"),
@@ -129,13 +129,17 @@ pub(crate) async fn request(visit: &Visit, upstream: &Arc<Upstream>) -> Response
     match visit.lane(upstream).await {
         Ok(Some(Lane::Http { upstream: http, headers })) => {
             match http.send(Method::POST, headers, visit.bytes()).await {
-                Ok(response) => pass_back(&visit.gateway.catalogue, &id, upstream, response).await,
+                Ok(response) => {
+                    let ids = Ids::at(visit.shared);
+                    pass_back(&visit.gateway.catalogue, &id, upstream, ids, response).await
+                }
                 Err(error) => unreachable(&id, upstream, &error),
             }
         }
         Ok(Some(Lane::Child(child))) => {
             let route = Route { id: id.clone(), progress: visit.message.progress_token() };
-            from_child(&child, visit.bytes(), route)
+            let label = (Ids::at(visit.shared), upstream.name.clone());
+            from_child(&child, visit.bytes(), route, label)
                 .await
                 .unwrap_or_else(|error| unreachable(&id, upstream, &error))
         }
@@ -149,7 +153,10 @@ pub(crate) async fn tell(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Bo
     match visit.lane(upstream).await {
         Ok(Some(Lane::Http { upstream: http, headers })) => {
             match http.send(Method::POST, headers, visit.bytes()).await {
-                Ok(response) => pass_back(&visit.gateway.catalogue, "null", upstream, response).await,
+                Ok(response) => {
+                    let ids = Ids::at(visit.shared);
+                    pass_back(&visit.gateway.catalogue, "null", upstream, ids, response).await
+                }
                 Err(error) => unreachable("null", upstream, &error),
             }
         }
@@ -175,6 +182,7 @@ pub(crate) async fn pass_back(
     catalogue: &Arc<Catalogue>,
     id: &str,
     upstream: &Upstream,
+    ids: Ids,
     response: Response<Incoming>,
 ) -> Response<Body> {
     if refuses_us(response.status()) {
@@ -182,7 +190,7 @@ pub(crate) async fn pass_back(
     }
     let (parts, body) = response.into_parts();
     let mut passed = if is_event_stream(&parts.headers) {
-        body::events(sifted(catalogue, id, upstream, body))
+        body::events(sifted(catalogue, id, upstream, ids, body))
     } else if parts.status.is_success() {
         match lane::whole(body).await {
             Ok(bytes) if bytes.is_empty() || may_pass(catalogue, &upstream.name, id, &bytes) => {
@@ -207,6 +215,7 @@ fn sifted(
     catalogue: &Arc<Catalogue>,
     id: &str,
     upstream: &Upstream,
+    ids: Ids,
     mut body: Incoming,
 ) -> mpsc::Receiver<Bytes> {
     let (catalogue, server, id) = (Arc::clone(catalogue), upstream.name.clone(), id.to_owned());
@@ -215,7 +224,11 @@ fn sifted(
         let mut reader = sse::Reader::new(MAX_ANSWER);
         loop {
             while let Some(event) = reader.next() {
-                if may_pass(&catalogue, &server, &id, &event.data) && events.send(event.raw).await.is_err() {
+                if !may_pass(&catalogue, &server, &id, &event.data) {
+                    continue;
+                }
+                let labelled = ids.outward(&server, &event.data).map(|text| sse::event(&text));
+                if events.send(labelled.unwrap_or(event.raw)).await.is_err() {
                     return;
                 }
             }
@@ -255,7 +268,12 @@ pub(crate) fn may_pass(catalogue: &Catalogue, server: &str, id: &str, message: &
 }
 
 /// What a program answers: JSON if that is all it says, and else a stream.
-async fn from_child(child: &Arc<Child>, message: Bytes, route: Route) -> Result<Response<Body>, SendError> {
+async fn from_child(
+    child: &Arc<Child>,
+    message: Bytes,
+    route: Route,
+    (ids, server): (Ids, String),
+) -> Result<Response<Body>, SendError> {
     let id = route.id.clone();
     let mut messages = child.ask(message, route).await?;
     let Some(first) = messages.recv().await else {
@@ -268,10 +286,16 @@ async fn from_child(child: &Arc<Child>, message: Bytes, route: Route) -> Result<
     tokio::spawn(async move {
         let mut next = Some(first);
         while let Some(message) = next {
-            if events.send(sse::event(&String::from_utf8_lossy(&message))).await.is_err() {
+            let text = ids.outward(&server, &message);
+            let text = text.map_or_else(|| String::from_utf8_lossy(&message), Into::into);
+            if events.send(sse::event(&text)).await.is_err() {
                 break;
             }
-            next = messages.recv().await;
+            next = tokio::select! {
+                next = messages.recv() => next,
+                // What is asked from now on, somebody else may answer.
+                () = events.closed() => None,
+            };
         }
     });
     Ok(body::events(receiver))
@@ -286,11 +310,7 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
         Err(error) => return Err(unreachable(&id, upstream, &error)),
     };
     let route = Route { id: id.clone(), progress: visit.message.progress_token() };
-    let answer = match lane.ask(visit.bytes(), route).await {
-        Ok(answer @ (Answer::Whole { .. } | Answer::Stream(_))) => answer.conclude(&id).await,
-        Err(error) => Err(error),
-    };
-    match answer {
+    match lane.answer(visit.bytes(), route).await {
         Ok(answer) if refuses_us(answer.status) => Err(refused_us(&id, upstream)),
         Ok(answer) => Ok(answer),
         Err(error) => Err(unreachable(&id, upstream, &error)),

@@ -6,15 +6,25 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
+use tokio::time::timeout;
 
-use crate::message::ClientSays;
-use crate::upstream::{Child, Greeting, Lane, Manner, Reach, SendError, Slots, Upstream};
+use crate::message::{self, ClientSays};
+use crate::raw::quoted;
+use crate::upstream::{Child, Greeting, Lane, Manner, Reach, Route, SendError, Slots, Upstream};
 
 /// A program that no request reached for so long is ended.
 const IDLE: Duration = Duration::from_secs(15 * 60);
 
 /// So many sessions that were ended are remembered, so that their ids say nothing any more.
 const ENDED: usize = 10_000;
+
+/// So many sessions have a level of logs of their own.
+const LEVELS: usize = 10_000;
+const LONGEST_LEVEL: usize = 32;
+const LEVEL_ID: &str = "\"banksman-level\"";
+
+/// How long a server that is met has to take in what its session has said before.
+const TOLD_WITHIN: Duration = Duration::from_secs(2);
 
 /// What a session's id means.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +61,8 @@ pub(crate) struct Sessions {
     running: Mutex<HashMap<(String, String), Running>>,
     programs: Slots,
     ended: Mutex<Ended>,
+    /// The level of logs that a session asked for.
+    levels: Mutex<HashMap<String, String>>,
 }
 
 /// Sessions that were ended, the oldest forgotten first.
@@ -72,7 +84,20 @@ impl Sessions {
         }
         let params = session.initialize.as_deref().unwrap_or("{}");
         match self.initialize(upstream, &session.agent, params).await? {
-            Greeting::Met { lane, .. } => self.keep(upstream, session, lane),
+            Greeting::Met { lane, .. } => {
+                if let Some(level) = self.level(&session.key) {
+                    let params = format!(r#"{{"level":{}}}"#, quoted(&level));
+                    let text = message::request(LEVEL_ID, "logging/setLevel", &params);
+                    let route = Route { id: LEVEL_ID.to_owned(), progress: None };
+                    // One that does not want to know is not worth waiting for.
+                    drop(timeout(TOLD_WITHIN, lane.answer(text.into(), route)).await);
+                }
+                // Who was quicker has told its client's listener already.
+                match self.find(&key) {
+                    Some(lane) => Ok(lane),
+                    None => self.keep(upstream, session, lane),
+                }
+            }
             Greeting::Refused { .. } => Err(SendError::NotSent("it refuses to be initialized".to_owned())),
         }
     }
@@ -133,6 +158,18 @@ impl Sessions {
         Ok(lane)
     }
 
+    /// How much of their logs servers are to tell this session, also those that it meets later.
+    pub(crate) fn set_level(&self, key: &str, level: &str) {
+        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        if level.len() <= LONGEST_LEVEL && (levels.len() < LEVELS || levels.contains_key(key)) {
+            levels.insert(key.to_owned(), level.to_owned());
+        }
+    }
+
+    fn level(&self, key: &str) -> Option<String> {
+        self.levels.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
     fn find(&self, key: &(String, String)) -> Option<Lane> {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         let found = running.get_mut(key).filter(|running| !running.is_gone())?;
@@ -144,6 +181,7 @@ impl Sessions {
     pub(crate) fn end(&self, key: &str) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|(session, _), _| session != key);
+        self.levels.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         if ended.keys.insert(key.to_owned()) {
             ended.in_order.push_back(key.to_owned());
@@ -163,5 +201,11 @@ impl Sessions {
     pub(crate) fn sweep(&self) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|_, running| running.used_at.elapsed() < IDLE && !running.is_gone());
+        let in_use: HashSet<&String> = running.keys().map(|(session, _)| session).collect();
+        let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whoever comes back to a session that was idle is told as much as at first.
+        if levels.len() >= LEVELS {
+            levels.retain(|session, _| in_use.contains(session));
+        }
     }
 }

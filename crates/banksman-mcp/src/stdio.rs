@@ -346,6 +346,10 @@ impl<G: Gate> Proxy<G> {
                 return;
             }
         };
+        if alone {
+            // What it asks meanwhile goes to the client as what it says on its own account.
+            answers.only_answer();
+        }
         while let Some(answer) = answers.recv().await {
             let Some(reply) = Reply::to(&answer, &id) else {
                 if !alone {

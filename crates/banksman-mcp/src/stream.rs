@@ -1,5 +1,7 @@
 //! Standing streams, and the end of sessions.
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::mpsc;
@@ -7,15 +9,16 @@ use tokio::sync::mpsc;
 use crate::body::{self, Body};
 use crate::errand::QUEUE;
 use crate::gateway::{Behind, Gateway};
+use crate::labels::Ids;
 use crate::relay::{pass_back, unreachable};
 use crate::session::Session;
 use crate::sse;
 use crate::upstream::http::passed_on;
-use crate::upstream::{Lane, Reach};
+use crate::upstream::{Lane, Mailbox, Reach};
 
 /// What the server says on its own account.
 pub(crate) async fn listen(
-    gateway: &Gateway,
+    gateway: &Arc<Gateway>,
     behind: &Behind,
     session: Option<Session>,
     headers: &HeaderMap,
@@ -30,18 +33,36 @@ pub(crate) async fn listen(
                 return body::empty(StatusCode::INTERNAL_SERVER_ERROR);
             };
             match http.send(Method::GET, headers, Bytes::new()).await {
-                Ok(response) => pass_back(&gateway.catalogue, "null", upstream, response).await,
+                Ok(response) => pass_back(&gateway.catalogue, "null", upstream, Ids::Theirs, response).await,
                 Err(error) => unreachable("null", upstream, &error),
             }
         }
         Reach::Program => {
             let Some(session) = session else { return body::empty(StatusCode::METHOD_NOT_ALLOWED) };
             match gateway.sessions.child(upstream, &session).await {
-                Ok(child) => body::events(as_events(child.listen())),
+                Ok(child) => body::events(as_events(from_mailbox(child.listen()))),
                 Err(error) => unreachable("null", upstream, &error),
             }
         }
     }
+}
+
+/// What a program says on its own account, for as long as somebody listens: what it says later is kept for who listens next.
+fn from_mailbox(mut unasked: Mailbox) -> mpsc::Receiver<Bytes> {
+    let (messages, receiver) = mpsc::channel(1);
+    tokio::spawn(async move {
+        loop {
+            let message = tokio::select! {
+                message = unasked.recv() => message,
+                () = messages.closed() => None,
+            };
+            let Some(message) = message else { return };
+            if messages.send(message).await.is_err() {
+                return;
+            }
+        }
+    });
+    receiver
 }
 
 /// Messages, each as an event.
@@ -79,14 +100,16 @@ pub(crate) async fn end(
                     return body::empty(StatusCode::INTERNAL_SERVER_ERROR);
                 };
                 match http.send(Method::DELETE, headers, Bytes::new()).await {
-                    Ok(response) => pass_back(&gateway.catalogue, "null", upstream, response).await,
+                    Ok(response) => {
+                        pass_back(&gateway.catalogue, "null", upstream, Ids::Theirs, response).await
+                    }
                     Err(error) => unreachable("null", upstream, &error),
                 }
             }
             (Reach::Http(_) | Reach::Program, _) => body::empty(StatusCode::NO_CONTENT),
         },
         Behind::All => {
-            crate::aggregate::end(lanes).await;
+            crate::aggregate::end(lanes);
             body::empty(StatusCode::NO_CONTENT)
         }
     }

@@ -101,7 +101,14 @@ impl Visit {
     /// The client's own way to a server; `None` if it has none and ours has to do.
     pub(crate) async fn lane(&self, upstream: &Arc<Upstream>) -> Result<Option<Lane>, SendError> {
         if let (true, Era::One, Some(session)) = (self.shared, self.era, &self.session) {
-            return self.gateway.sessions.lane(upstream, session).await.map(Some);
+            if upstream.is_known_to_speak(Era::One) == Some(false) {
+                return Ok(None);
+            }
+            return match self.gateway.sessions.lane(upstream, session).await {
+                Ok(lane) => Ok(Some(lane)),
+                Err(_) if upstream.speaks(Era::One).await == Ok(false) => Ok(None),
+                Err(error) => Err(error),
+            };
         }
         match &upstream.reach {
             Reach::Http(http) => {
@@ -112,7 +119,8 @@ impl Visit {
                 Ok(Some(Lane::http(http, passed_on(&self.headers), session)))
             }
             Reach::Program => match &self.session {
-                Some(session) if self.era == Era::One => {
+                // One that knows no sessions was not started for this one.
+                Some(session) if self.era == Era::One && session.initialize.is_some() => {
                     self.gateway.sessions.child(upstream, session).await.map(|child| Some(Lane::Child(child)))
                 }
                 Some(_) | None => Ok(None),

@@ -12,21 +12,28 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::SendError;
+use super::environment::Inherits;
 use super::lane::{MAX_ANSWER, Route};
+use super::mailbox::{Mailbox, Offered, Post, Wants, mailbox};
 use super::slots::Slot;
 use crate::message;
 use crate::raw::Members;
 
 /// What the server says on its own account while nobody listens: the oldest is forgotten first.
 const UNHEARD: usize = 64;
+const UNHEARD_BYTES: usize = 4 * 1024 * 1024;
 
-/// Messages on their way to one client. A client that does not read holds up nobody else.
+/// Messages on their way to the program, and how many bytes they may have together; one alone may have more.
 const QUEUE: usize = 64;
+const QUEUE_BYTES: usize = 8 * 1024 * 1024;
+
+/// After so many lines in a row, those who read them get their turn: a program may write them all at once.
+const LINES_IN_A_ROW: usize = 16;
 
 /// How long a program has to end by itself once its input is closed, and again once it was told to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -36,11 +43,26 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The program, and who waits for what from it. It ends when nobody holds this any more.
 pub(crate) struct Child {
-    to_child: mpsc::Sender<Bytes>,
+    to_child: mpsc::Sender<Outgoing>,
+    /// As many permits as bytes may be on their way to it.
+    room: Arc<Semaphore>,
     state: Mutex<State>,
     manner: Manner,
     /// Closes with this: that is how whoever looks after the process hears of it.
     _held: oneshot::Sender<()>,
+}
+
+/// A message to the program, and the room that it takes up until it is written.
+type Outgoing = (Bytes, OwnedSemaphorePermit);
+
+/// What is to be started.
+pub(crate) struct Launch<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) words: &'a [String],
+    /// What it sees beyond what it inherits.
+    pub(crate) env: &'a [(String, String)],
+    pub(crate) inherits: Inherits,
+    pub(crate) directory: Option<&'a PathBuf>,
 }
 
 /// What to do with what the server asks.
@@ -57,13 +79,13 @@ struct State {
     waiting: HashMap<String, Waiting>,
     arrivals: u64,
     /// The client's standing stream.
-    listener: Option<mpsc::Sender<Bytes>>,
+    listener: Option<Post>,
     unheard: VecDeque<Bytes>,
     gone: bool,
 }
 
 struct Waiting {
-    messages: mpsc::Sender<Bytes>,
+    post: Post,
     progress: Option<String>,
     arrival: u64,
 }
@@ -86,7 +108,7 @@ struct ProgressOf<'a> {
 }
 
 impl Child {
-    /// Starts the program.
+    /// Starts a program in whose place a client has started us: the environment is its own.
     ///
     /// # Errors
     /// If it cannot be started.
@@ -97,29 +119,28 @@ impl Child {
         directory: Option<&PathBuf>,
         manner: Manner,
     ) -> Result<Arc<Self>, SendError> {
-        Self::start_in(None, name, words, env, directory, manner)
+        let inherits = Inherits::AllButOurs;
+        Self::start_in(None, &Launch { name, words, env, inherits, directory }, manner)
     }
 
-    /// The same, with a slot that is taken until nothing is left of the program.
+    /// Starts a program, with a slot that is taken until nothing is left of it.
     ///
     /// # Errors
     /// If it cannot be started.
     pub(crate) fn start_in(
         slot: Option<Slot>,
-        name: &str,
-        words: &[String],
-        env: &[(String, String)],
-        directory: Option<&PathBuf>,
+        launch: &Launch<'_>,
         manner: Manner,
     ) -> Result<Arc<Self>, SendError> {
-        let (program, arguments) =
-            words.split_first().ok_or_else(|| SendError::NotSent("its command is empty".to_owned()))?;
+        let (program, arguments) = launch
+            .words
+            .split_first()
+            .ok_or_else(|| SendError::NotSent("its command is empty".to_owned()))?;
         let mut command = Command::new(program);
-        command.args(arguments).envs(env.iter().map(|(key, value)| (key, value)));
+        command.args(arguments).env_clear().envs(launch.inherits.of(std::env::vars_os()));
+        command.envs(launch.env.iter().map(|(key, value)| (key, value)));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        // It has no business with our own credentials.
-        command.env_remove("BANKSMAN_TOKEN");
-        if let Some(directory) = directory {
+        if let Some(directory) = launch.directory {
             command.current_dir(directory);
         }
         let mut process = command
@@ -131,11 +152,12 @@ impl Child {
         };
         let (to_child, lines) = mpsc::channel(QUEUE);
         let (held, released) = oneshot::channel();
-        let child = Arc::new(Self { to_child, state: Mutex::default(), manner, _held: held });
-        tokio::spawn(log(name.to_owned(), BufReader::new(errors)));
+        let room = Arc::new(Semaphore::new(QUEUE_BYTES));
+        let child = Arc::new(Self { to_child, room, state: Mutex::default(), manner, _held: held });
+        tokio::spawn(log(launch.name.to_owned(), BufReader::new(errors)));
         let mut running =
             Running { process, writing: tokio::spawn(write(input, lines)), child: Arc::downgrade(&child) };
-        let name = name.to_owned();
+        let name = launch.name.to_owned();
         tokio::spawn(async move {
             running.work(output, released).await;
             let status = running.end().await;
@@ -154,38 +176,59 @@ impl Child {
     }
 
     /// Sends a request; what comes because of it comes out of the answer, the answer last.
-    pub(crate) async fn ask(&self, message: Bytes, route: Route) -> Result<mpsc::Receiver<Bytes>, SendError> {
-        let (messages, answers) = mpsc::channel(QUEUE);
+    pub(crate) async fn ask(&self, message: Bytes, route: Route) -> Result<Mailbox, SendError> {
+        self.ask_for(Wants::Everything, message, route).await
+    }
+
+    /// The same; who wants the answer alone leaves what the server says and asks meanwhile to others.
+    pub(crate) async fn ask_for(
+        &self,
+        wants: Wants,
+        message: Bytes,
+        route: Route,
+    ) -> Result<Mailbox, SendError> {
+        let (post, answers) = mailbox(wants);
         {
             let mut state = self.state();
             if state.gone {
                 return Err(SendError::NotSent("its program has ended".to_owned()));
             }
+            // Those who went away without an answer.
+            state.waiting.retain(|_, waiting| !waiting.post.is_left());
             state.arrivals += 1;
             let arrival = state.arrivals;
-            state.waiting.insert(route.id, Waiting { messages, progress: route.progress, arrival });
+            state.waiting.insert(route.id, Waiting { post, progress: route.progress, arrival });
         }
         self.tell(message).await?;
         Ok(answers)
     }
 
-    /// Sends a message that wants no answer.
+    /// Sends a message that wants no answer. It waits until there is room for it.
     pub(crate) async fn tell(&self, message: Bytes) -> Result<(), SendError> {
-        let sent = self.to_child.send(one_line(&message)).await;
-        sent.map_err(|_| SendError::NotSent("its program has ended".to_owned()))
+        let gone = || SendError::NotSent("its program has ended".to_owned());
+        let room = Arc::clone(&self.room).acquire_many_owned(room_for(&message)).await.map_err(|_| gone())?;
+        self.to_child.send((one_line(&message), room)).await.map_err(|_| gone())
+    }
+
+    /// Sends a message if there is room for it now.
+    fn tell_at_once(&self, message: Bytes) {
+        match Arc::clone(&self.room).try_acquire_many_owned(room_for(&message)) {
+            Ok(room) => drop(self.to_child.try_send((message, room))),
+            Err(_) => tracing::debug!("a program that does not read gets no answer to what it asks"),
+        }
     }
 
     /// What the server says on its own account, from now on; whoever listened before does no longer.
-    pub(crate) fn listen(&self) -> mpsc::Receiver<Bytes> {
-        let (sender, receiver) = mpsc::channel(QUEUE);
+    pub(crate) fn listen(&self) -> Mailbox {
+        let (post, receiver) = mailbox(Wants::Everything);
         let mut state = self.state();
         while let Some(message) = state.unheard.pop_front() {
-            if sender.try_send(message).is_err() {
+            if post.offer(&message) != Offered::Taken {
                 break;
             }
         }
         if !state.gone {
-            state.listener = Some(sender);
+            state.listener = Some(post);
         }
         receiver
     }
@@ -208,29 +251,36 @@ impl Child {
             (Some(id), None) => {
                 let answered = self.state().waiting.remove(id.get());
                 if let Some(waiting) = answered {
-                    // The queue has room unless the client stopped reading; then the answer is lost to it alone.
-                    drop(waiting.messages.try_send(line));
+                    waiting.post.answer(line);
                 }
             }
-            (Some(id), Some(method)) if self.manner == Manner::Alone => {
-                let answer = match method.as_str() {
-                    "ping" => message::result(id.get(), "{}"),
-                    _ => message::error(id.get(), -32601, "nobody is there to answer"),
-                };
-                drop(self.to_child.try_send(answer.into()));
-            }
+            (Some(id), Some(method)) if self.manner == Manner::Alone => match method.as_str() {
+                "ping" => self.tell_at_once(message::result(id.get(), "{}").into()),
+                _ => self.refuse(id.get()),
+            },
             // Some clients would take it for the answer to something else that they asked.
             (_, Some(_)) if is_also_an_answer(&line) => {
                 tracing::debug!("a message of two kinds was left out")
             }
-            (_, Some(method)) => self.hand_on(line.clone(), &method, head.params),
+            (id, Some(method)) => {
+                let handed_on = self.hand_on(&line, id.is_some(), &method, head.params);
+                if let (Some(id), false) = (id, handed_on) {
+                    self.refuse(id.get());
+                }
+            }
             (None, None) => {}
         }
     }
 
+    /// Whoever asks waits for an answer, though nobody can give one.
+    fn refuse(&self, id: &str) {
+        self.tell_at_once(message::error(id, -32601, "nobody is there to answer").into());
+    }
+
     /// Hands on what the server says or asks while it works: to whoever wanted to know of this progress, or else to
-    /// the newest request, or else to the standing stream.
-    fn hand_on(&self, message: Bytes, method: &str, params: Option<&RawValue>) {
+    /// the newest request whose client listens, or else to the standing stream. What is only said is lost to a client that
+    /// does not read; what is asked goes to the next one. False if nobody has it.
+    fn hand_on(&self, message: &Bytes, asks: bool, method: &str, params: Option<&RawValue>) -> bool {
         let mut state = self.state();
         let token = if method == "notifications/progress" {
             let of: ProgressOf<'_> =
@@ -242,24 +292,43 @@ impl Child {
         let by_token = token.and_then(|token| {
             state.waiting.values().find(|waiting| waiting.progress.as_deref() == Some(token))
         });
-        let newest = || state.waiting.values().max_by_key(|waiting| waiting.arrival);
-        if let Some(waiting) = by_token.or_else(newest)
-            && waiting.messages.try_send(message.clone()).is_ok()
-        {
-            return;
+        if let Some(waiting) = by_token {
+            return waiting.post.offer(message) == Offered::Taken;
         }
-        if let Some(listener) = &state.listener
-            && listener.try_send(message.clone()).is_ok()
-        {
-            return;
-        }
-        if self.manner == Manner::ForClient {
-            if state.unheard.len() >= UNHEARD {
-                state.unheard.pop_front();
+        let mut newest_first: Vec<&Waiting> = state.waiting.values().collect();
+        newest_first.sort_unstable_by_key(|waiting| std::cmp::Reverse(waiting.arrival));
+        let posts = newest_first.into_iter().map(|waiting| &waiting.post);
+        for post in posts.chain(&state.listener) {
+            match post.offer(message) {
+                Offered::Taken => return true,
+                Offered::Full if !asks => return false,
+                Offered::Full | Offered::Unwanted => {}
             }
-            state.unheard.push_back(message);
+        }
+        if state.listener.as_ref().is_some_and(|listener| !listener.is_left()) || self.manner == Manner::Alone
+        {
+            return false;
+        }
+        state.keep_for_later(message.clone());
+        true
+    }
+}
+
+impl State {
+    /// Keeps what the server said on its own account for whoever listens next.
+    fn keep_for_later(&mut self, message: Bytes) {
+        self.unheard.push_back(message);
+        let mut bytes: usize = self.unheard.iter().map(Bytes::len).sum();
+        while self.unheard.len() > UNHEARD || bytes > UNHEARD_BYTES {
+            let Some(forgotten) = self.unheard.pop_front() else { return };
+            bytes -= forgotten.len();
         }
     }
+}
+
+/// How much room a message takes up on its way to the program.
+fn room_for(message: &Bytes) -> u32 {
+    u32::try_from(message.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX)
 }
 
 /// The process behind a child. The child does not own it: who drops it cannot wait, and an end takes time.
@@ -275,9 +344,15 @@ impl Running {
         let child = self.child.clone();
         let reading = async move {
             let mut output = BufReader::new(output);
+            let mut in_a_row = 0;
             while let Some(line) = line(&mut output).await {
                 let Some(child) = child.upgrade() else { return };
                 child.route(line);
+                in_a_row += 1;
+                if in_a_row == LINES_IN_A_ROW {
+                    in_a_row = 0;
+                    tokio::task::yield_now().await;
+                }
             }
         };
         tokio::pin!(reading);
@@ -329,8 +404,8 @@ fn one_line(message: &Bytes) -> Bytes {
     }
 }
 
-async fn write(mut input: ChildStdin, mut lines: mpsc::Receiver<Bytes>) {
-    while let Some(line) = lines.recv().await {
+async fn write(mut input: ChildStdin, mut lines: mpsc::Receiver<Outgoing>) {
+    while let Some((line, _room)) = lines.recv().await {
         let written = async {
             input.write_all(&line).await?;
             input.write_all(b"\n").await?;

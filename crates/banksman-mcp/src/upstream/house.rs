@@ -1,11 +1,12 @@
 //! Our own session with a server: to learn what tools it has, and to run what was approved when its client is away.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
-use tokio::sync::{Mutex, OnceCell};
+use tokio::sync::watch;
 
 use super::http::{SESSION, own_headers};
 use super::reply::{Final, Reply};
@@ -15,14 +16,41 @@ use crate::raw::{Members, quoted};
 
 const UNKNOWN_REVISION: &str = "it speaks no revision of MCP that we know";
 
+/// A meeting that failed after so long is not tried again for a while: whoever comes next would wait as long.
+const SLOW: Duration = Duration::from_secs(2);
+const NOT_AGAIN_FOR: Duration = Duration::from_secs(15);
+
 /// Our own session with a server, opened when it is first needed.
 #[derive(Default)]
 pub(crate) struct House {
-    open: Mutex<Option<Open>>,
+    met: Mutex<Option<watch::Receiver<Meeting>>>,
     next_id: AtomicU64,
-    /// Whether it understands each era, once that is known.
-    speaks_one: OnceCell<bool>,
-    speaks_two: OnceCell<bool>,
+    /// Whether it understands each era, once it has said so.
+    speaks_one: OnceLock<bool>,
+    speaks_two: OnceLock<bool>,
+}
+
+/// How meeting a server stands.
+#[derive(Clone, Default)]
+enum Meeting {
+    #[default]
+    UnderWay,
+    Met(Open),
+    Failed {
+        error: SendError,
+        not_before: Option<Instant>,
+    },
+}
+
+impl Meeting {
+    /// Whether whoever needs a session has one in this, or soon will, or would not get one from another try.
+    fn is_of_use(&self) -> bool {
+        match self {
+            Self::UnderWay => true,
+            Self::Met(open) => open.is_alive(),
+            Self::Failed { not_before, .. } => not_before.is_some_and(|later| later > Instant::now()),
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -78,20 +106,14 @@ impl Upstream {
             let id = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
             let (lane, params) = framed(&open, method, params, more);
             let text = message::request(&id, method, &params);
-            let asked = lane.ask(text.into(), Route { id: id.clone(), progress: None }).await;
-            let answer = match asked {
-                Ok(answer) => answer.conclude(&id).await,
-                Err(error) => Err(error),
-            };
+            let answer = lane.answer(text.into(), Route { id: id.clone(), progress: None }).await;
             match answer {
                 // The server has forgotten our session. It says so instead of doing anything, so asking again is safe.
-                Ok(answer)
-                    if answer.status == StatusCode::NOT_FOUND && attempt == 0 && open.has_session() =>
-                {
-                    self.forget_house_session().await;
+                Ok(answer) if attempt == 0 && open.is_forgotten_by(&answer, &id) => {
+                    self.forget_house_session(&open);
                 }
                 Err(SendError::NotSent(_)) if attempt == 0 && matches!(open.lane, Lane::Child(_)) => {
-                    self.forget_house_session().await;
+                    self.forget_house_session(&open);
                 }
                 answer => return answer,
             }
@@ -108,82 +130,141 @@ impl Upstream {
         Ok((open.era, open.said))
     }
 
-    /// Whether the server understands requests of this era. What it turns out to speak is remembered.
+    /// Whether the server understands requests of this era. What it has said about that is remembered.
     ///
     /// # Errors
-    /// If it cannot be reached.
+    /// If it cannot be reached, or says nothing about that now.
     pub(crate) async fn speaks(&self, era: Era) -> Result<bool, SendError> {
-        match era {
-            Era::One => self.house.speaks_one.get_or_try_init(|| self.try_era_one()).await.copied(),
-            Era::Two => self.house.speaks_two.get_or_try_init(|| self.try_era_two()).await.copied(),
+        match (self.is_known_to_speak(era), era) {
+            (Some(speaks), _) => Ok(speaks),
+            (None, Era::One) => {
+                let speaks = self.house_session().await?.era == Era::One;
+                Ok(*self.house.speaks_one.get_or_init(|| speaks))
+            }
+            (None, Era::Two) => self.try_era_two().await,
         }
     }
 
-    async fn try_era_one(&self) -> Result<bool, SendError> {
-        Ok(self.house_session().await?.era == Era::One)
+    /// Whether it understands requests of this era, if it has said so.
+    pub(crate) fn is_known_to_speak(&self, era: Era) -> Option<bool> {
+        let speaks = match era {
+            Era::One => &self.house.speaks_one,
+            Era::Two => &self.house.speaks_two,
+        };
+        speaks.get().copied()
     }
 
     async fn try_era_two(&self) -> Result<bool, SendError> {
+        let remember = |speaks| *self.house.speaks_two.get_or_init(|| speaks);
         let Reach::Http(upstream) = &self.reach else {
-            return Ok(self.house_session().await?.era == Era::Two);
+            return Ok(remember(self.house_session().await?.era == Era::Two));
         };
-        match discover(Lane::http(upstream, own_headers(), None)).await {
-            Ok(_) => Ok(true),
-            Err(SendError::NotSent(problem)) if problem == UNKNOWN_REVISION => Ok(false),
-            Err(error) => Err(error),
+        match self.meeting(discover(Lane::http(upstream, own_headers(), None))).await? {
+            Discovery::Speaks(_) => Ok(remember(true)),
+            Discovery::SpeaksNot => Ok(remember(false)),
+            // Asked again, it may say something else.
+            Discovery::Unclear => Ok(false),
         }
     }
 
-    async fn forget_house_session(&self) {
-        *self.house.open.lock().await = None;
+    /// Forgets a session, unless somebody else has opened another one meanwhile.
+    fn forget_house_session(&self, stale: &Open) {
+        let mut met = self.house.met.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_stale = |met: &watch::Receiver<Meeting>| match &*met.borrow() {
+            Meeting::Met(open) => Arc::ptr_eq(&open.said, &stale.said),
+            Meeting::UnderWay | Meeting::Failed { .. } => false,
+        };
+        if met.as_ref().is_some_and(is_stale) {
+            *met = None;
+        }
     }
 
+    /// The session. One meeting is under way at a time; it goes on when those who wait for it have gone, and nothing is
+    /// locked while it does.
     async fn house_session(&self) -> Result<Open, SendError> {
-        let mut open = self.house.open.lock().await;
-        let alive = |open: &&mut Open| !matches!(&open.lane, Lane::Child(child) if child.is_gone());
-        if let Some(open) = open.as_mut().filter(alive) {
-            return Ok(open.clone());
+        let broken = || SendError::NotSent("it could not be met".to_owned());
+        let mut met = self.meet().ok_or_else(broken)?;
+        let done = met.wait_for(|met| !matches!(met, Meeting::UnderWay)).await;
+        match &*done.map_err(|_| broken())? {
+            Meeting::Met(open) => Ok(open.clone()),
+            Meeting::Failed { error, .. } => Err(error.clone()),
+            Meeting::UnderWay => Err(broken()),
         }
+    }
+
+    /// The meeting that is under way or over; a new one, if that is of no use.
+    fn meet(&self) -> Option<watch::Receiver<Meeting>> {
+        let mut met = self.house.met.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whose sender is gone, and who says nothing, never will.
+        let is_of_use = |met: &&watch::Receiver<Meeting>| {
+            let meeting = met.borrow();
+            meeting.is_of_use() && !(matches!(*meeting, Meeting::UnderWay) && met.has_changed().is_err())
+        };
+        if let Some(met) = met.as_ref().filter(is_of_use) {
+            return Some(met.clone());
+        }
+        let me = self.me.upgrade()?;
+        let (sender, receiver) = watch::channel(Meeting::default());
+        tokio::spawn(async move {
+            let began = Instant::now();
+            let meeting = match me.meet_now().await {
+                Ok(open) => Meeting::Met(open),
+                Err(error) => {
+                    let not_before = (began.elapsed() > SLOW).then(|| Instant::now() + NOT_AGAIN_FOR);
+                    Meeting::Failed { error, not_before }
+                }
+            };
+            sender.send_replace(meeting);
+        });
+        *met = Some(receiver.clone());
+        Some(receiver)
+    }
+
+    async fn meet_now(&self) -> Result<Open, SendError> {
         let params = format!(
             r#"{{"protocolVersion":{},"capabilities":{{}},"clientInfo":{}}}"#,
             quoted(ERA_ONE),
             who_we_are()
         );
-        let fresh = match self.initialize(&params, Manner::Alone, None).await? {
-            Greeting::Met { lane, said } => Open { lane, era: Era::One, said: said.into() },
-            Greeting::Refused { lane, .. } => discover(lane).await?,
-        };
-        Ok(open.insert(fresh).clone())
+        match self.initialize(&params, Manner::Alone, None).await? {
+            Greeting::Met { lane, said } => Ok(Open { lane, era: Era::One, said: said.into() }),
+            Greeting::Refused { lane, .. } => match self.meeting(discover(lane)).await? {
+                Discovery::Speaks(open) => Ok(open),
+                Discovery::SpeaksNot | Discovery::Unclear => {
+                    Err(SendError::NotSent(UNKNOWN_REVISION.to_owned()))
+                }
+            },
+        }
     }
 
     /// Opens a session of era one; for a client's program in a slot of its agent.
     ///
     /// # Errors
-    /// If the server cannot be reached.
+    /// If the server cannot be reached, or does not answer in time.
     pub(crate) async fn initialize(
         &self,
         params: &str,
         manner: Manner,
         slot: Option<Slot>,
     ) -> Result<Greeting, SendError> {
+        self.meeting(self.greet(params, manner, slot)).await
+    }
+
+    async fn greet(&self, params: &str, manner: Manner, slot: Option<Slot>) -> Result<Greeting, SendError> {
         let lane = match &self.reach {
             Reach::Http(upstream) => Lane::http(upstream, own_headers(), None),
             Reach::Program => Lane::Child(self.start(manner, slot)?),
         };
         let text = message::request("\"banksman-initialize\"", "initialize", params);
         let route = Route { id: "\"banksman-initialize\"".to_owned(), progress: None };
-        let asked = lane.ask(text.into(), route).await;
-        let answer = match asked {
-            Ok(answer) => answer.conclude("\"banksman-initialize\"").await,
-            Err(error) => Err(error),
-        };
-        let answer = match answer {
+        let answer = match lane.answer(text.into(), route).await {
             Ok(answer) => answer,
             Err(error) => {
                 self.note_failure();
                 return Err(error);
             }
         };
+        says_something(&answer)?;
         let said =
             Reply::read(&answer.message).and_then(|reply| reply.result).map(|result| result.get().to_owned());
         let Some(said) = said.filter(|_| answer.status.is_success()) else {
@@ -221,24 +302,61 @@ pub(crate) enum Greeting {
 }
 
 impl Open {
-    fn has_session(&self) -> bool {
-        matches!(&self.lane, Lane::Http { headers, .. } if headers.contains_key(SESSION))
+    fn is_alive(&self) -> bool {
+        !matches!(&self.lane, Lane::Child(child) if child.is_gone())
+    }
+
+    /// Whether an answer says that the server knows nothing of this session. Some say so with 400 and to nobody's request;
+    /// what is answered to ours was looked at, and is not asked for again.
+    fn is_forgotten_by(&self, answer: &Final, id: &str) -> bool {
+        let has_session = matches!(&self.lane, Lane::Http { headers, .. } if headers.contains_key(SESSION));
+        has_session
+            && (answer.status == StatusCode::NOT_FOUND
+                || (answer.status == StatusCode::BAD_REQUEST && Reply::to(&answer.message, id).is_none()))
+    }
+}
+
+/// What a server says to `server/discover`.
+enum Discovery {
+    Speaks(Open),
+    SpeaksNot,
+    /// Something that is no answer to that.
+    Unclear,
+}
+
+/// What stands before a server, or a server that is busy or does not know us, says nothing of what it speaks.
+fn says_something(answer: &Final) -> Result<(), SendError> {
+    match answer.status {
+        StatusCode::UNAUTHORIZED
+        | StatusCode::FORBIDDEN
+        | StatusCode::PROXY_AUTHENTICATION_REQUIRED
+        | StatusCode::REQUEST_TIMEOUT
+        | StatusCode::TOO_EARLY
+        | StatusCode::TOO_MANY_REQUESTS
+        | StatusCode::BAD_GATEWAY
+        | StatusCode::SERVICE_UNAVAILABLE
+        | StatusCode::GATEWAY_TIMEOUT => {
+            Err(SendError::NotSent(format!("it answers with HTTP {}", answer.status.as_u16())))
+        }
+        _ => Ok(()),
     }
 }
 
 /// Meets a server of era two.
-async fn discover(lane: Lane) -> Result<Open, SendError> {
+async fn discover(lane: Lane) -> Result<Discovery, SendError> {
     let open = Open { lane, era: Era::Two, said: "{}".into() };
     let (lane, params) = framed(&open, "server/discover", "{}", &HeaderMap::new());
     let text = message::request("\"banksman-discover\"", "server/discover", &params);
     let route = Route { id: "\"banksman-discover\"".to_owned(), progress: None };
-    let answer = lane.ask(text.into(), route).await?.conclude("\"banksman-discover\"").await?;
-    let said =
-        Reply::read(&answer.message).and_then(|reply| reply.result).map(|result| result.get().to_owned());
-    match said {
-        Some(said) => Ok(Open { said: said.into(), ..open }),
-        None => Err(SendError::NotSent(UNKNOWN_REVISION.to_owned())),
-    }
+    let answer = lane.answer(text.into(), route).await?;
+    says_something(&answer)?;
+    let reply = Reply::read(&answer.message);
+    Ok(match reply.as_ref().map(|reply| reply.result) {
+        Some(Some(said)) => Discovery::Speaks(Open { said: said.get().into(), ..open }),
+        Some(None) => Discovery::SpeaksNot,
+        None if answer.status.is_client_error() => Discovery::SpeaksNot,
+        None => Discovery::Unclear,
+    })
 }
 
 /// A request as its era wants it.

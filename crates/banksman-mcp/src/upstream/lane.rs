@@ -8,10 +8,10 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use tokio::sync::mpsc;
 
 use super::http::{HttpUpstream, SESSION};
-use super::{Child, SendError};
+use super::reply::Final;
+use super::{Child, Mailbox, SendError, Wants};
 use crate::sse::{self, Event};
 
 /// A longer answer is an attack on our memory.
@@ -49,6 +49,19 @@ impl Lane {
     /// # Errors
     /// If it was not sent, or nobody knows.
     pub(crate) async fn ask(&self, message: Bytes, route: Route) -> Result<Answer, SendError> {
+        self.ask_for(Wants::Everything, message, route).await
+    }
+
+    /// The answer to a message, for who wants nothing else: what a program says or asks meanwhile is left to others.
+    ///
+    /// # Errors
+    /// If it was not sent, or nobody knows.
+    pub(crate) async fn answer(&self, message: Bytes, route: Route) -> Result<Final, SendError> {
+        let id = route.id.clone();
+        self.ask_for(Wants::Answer, message, route).await?.conclude(&id).await
+    }
+
+    async fn ask_for(&self, wants: Wants, message: Bytes, route: Route) -> Result<Answer, SendError> {
         match self {
             Self::Http { upstream, headers } => {
                 let response = upstream.send(Method::POST, headers.clone(), message).await?;
@@ -59,7 +72,9 @@ impl Lane {
                 let body = whole(body).await?;
                 Ok(Answer::Whole { status: parts.status, headers: parts.headers, body })
             }
-            Self::Child(child) => Ok(Answer::Stream(Stream::of_child(child.ask(message, route).await?))),
+            Self::Child(child) => {
+                Ok(Answer::Stream(Stream::of_child(child.ask_for(wants, message, route).await?)))
+            }
         }
     }
 
@@ -114,7 +129,7 @@ pub(crate) struct Stream {
 
 enum Source {
     Http { body: Incoming, reader: sse::Reader },
-    Child(mpsc::Receiver<Bytes>),
+    Child(Mailbox),
 }
 
 impl Stream {
@@ -122,8 +137,15 @@ impl Stream {
         Self { source: Source::Http { body, reader: sse::Reader::new(MAX_ANSWER) }, headers }
     }
 
-    pub(crate) fn of_child(messages: mpsc::Receiver<Bytes>) -> Self {
+    pub(crate) fn of_child(messages: Mailbox) -> Self {
         Self { source: Source::Child(messages), headers: HeaderMap::new() }
+    }
+
+    /// From now on nobody is there for anything but the answer: what a program says or asks is left to others.
+    pub(crate) fn only_answer(&self) {
+        if let Source::Child(messages) = &self.source {
+            messages.only_answer();
+        }
     }
 
     /// The next event; `None` at the end.

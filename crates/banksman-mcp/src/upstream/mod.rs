@@ -1,18 +1,27 @@
 //! The servers behind the gateway.
 
 mod child;
+mod environment;
 mod house;
 pub(crate) mod http;
 pub(crate) mod lane;
+mod mailbox;
+mod patience;
 pub(crate) mod reply;
 mod slots;
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::future::Future;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-pub(crate) use child::{Child, Manner};
-pub(crate) use house::{Greeting, House, header_text, with_meta};
+use tokio::time::timeout;
+
+pub(crate) use child::{Child, Launch, Manner};
+pub(crate) use environment::Inherits;
+pub(crate) use house::{Greeting, House, HouseError, header_text, with_meta};
 pub(crate) use lane::{Answer, Lane, Route};
+pub(crate) use mailbox::{Mailbox, Wants};
+use patience::Patience;
 pub(crate) use slots::{Slot, Slots};
 
 use crate::config::{Target, UpstreamConfig};
@@ -24,6 +33,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 /// One that lived for so long starts afresh.
 const LIVED: Duration = Duration::from_secs(60);
+
+/// How long a server may take to open a session. A program may have to be fetched first.
+const MET_WITHIN: Duration = Duration::from_secs(15);
+const PROGRAM_MET_WITHIN: Duration = Duration::from_secs(60);
+
+/// So long a server may look for what it is asked about, if others are to be asked after it.
+const FOUND_WITHIN: Duration = Duration::from_secs(30);
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -43,6 +59,9 @@ pub(crate) struct Upstream {
     pub(crate) reach: Reach,
     pub(crate) house: House,
     pauses: Mutex<Pauses>,
+    patience: Patience,
+    /// Meeting it goes on when whoever wanted to has gone.
+    me: Weak<Self>,
 }
 
 /// How it is reached.
@@ -66,13 +85,55 @@ impl Upstream {
             }
             Target::Command { .. } => Reach::Program,
         };
-        Arc::new(Self {
+        let patience = match &reach {
+            Reach::Http(_) => Patience::over_http(),
+            Reach::Program => Patience::of_a_program(),
+        };
+        Arc::new_cyclic(|me| Self {
             name: name.to_owned(),
             config: config.clone(),
             reach,
             house: House::default(),
             pauses: Mutex::default(),
+            patience,
+            me: Weak::clone(me),
         })
+    }
+
+    /// What comes of opening a session with it, or of asking what it speaks.
+    ///
+    /// # Errors
+    /// If nothing comes, or nothing in time.
+    pub(crate) async fn meeting<T>(
+        &self,
+        work: impl Future<Output = Result<T, SendError>>,
+    ) -> Result<T, SendError> {
+        let within = match &self.reach {
+            Reach::Http(_) => MET_WITHIN,
+            Reach::Program => PROGRAM_MET_WITHIN,
+        };
+        timeout(within, work).await.unwrap_or_else(|_| {
+            self.note_failure();
+            let problem = format!("it has not said who it is within {} s", within.as_secs());
+            Err(SendError::NotSent(problem))
+        })
+    }
+
+    /// What comes of asking whether it knows something that nobody has listed; it may have to look for it.
+    pub(crate) async fn asked_around<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let within = if self.patience.is_short() { self.patience.left() } else { FOUND_WITHIN };
+        timeout(within, work).await.ok()
+    }
+
+    /// What comes of asking it something that is soon said. Others stand beside it, and do not wait for one that is out.
+    ///
+    /// # Errors
+    /// If nothing comes, or not in time.
+    pub(crate) async fn in_time<T, E: ToString>(
+        &self,
+        work: impl Future<Output = Result<T, E>>,
+    ) -> Result<T, String> {
+        self.patience.wait(&self.name, work).await
     }
 
     /// Starts its program, unless it ended so often lately that it has to wait.
@@ -80,11 +141,12 @@ impl Upstream {
     /// # Errors
     /// If it has to wait, or cannot be started.
     pub(crate) fn start(&self, manner: Manner, slot: Option<Slot>) -> Result<Arc<Child>, SendError> {
-        let Target::Command { words, env, directory } = &self.config.target else {
+        let Target::Command { words, env, inherits, directory } = &self.config.target else {
             return Err(SendError::NotSent("it is no program".to_owned()));
         };
         self.pauses.lock().unwrap_or_else(PoisonError::into_inner).check(Instant::now())?;
-        Child::start_in(slot, &self.name, words, env, directory.as_ref(), manner)
+        let (inherits, directory) = (*inherits, directory.as_ref());
+        Child::start_in(slot, &Launch { name: &self.name, words, env, inherits, directory }, manner)
     }
 
     /// Its program ended before it was of use.

@@ -7,6 +7,7 @@ use http::Method;
 use serde_json::json;
 
 use crate::calls::text;
+use crate::mood::Mood;
 use crate::peer::Peer;
 use crate::world::World;
 
@@ -162,6 +163,40 @@ async fn a_tool_that_changes_after_it_was_first_seen_is_held_with_the_difference
     assert_eq!(peer.calls().len(), 1);
     world.approve().await;
     assert_eq!(text(&answer.last().await), "ran with {}");
+}
+
+#[tokio::test]
+async fn a_list_without_end_stops_nobody() {
+    let peer = Peer::start().await;
+    // So long that putting it together piece by piece would take for ever; each piece is nothing that could be read.
+    let endless = Mood::start(|message, _| match message["method"].as_str() {
+        Some("initialize") => Mood::met(message),
+        Some("resources/list") => {
+            let listed = format!("[{}1]", "1,".repeat(4 << 20));
+            (200, format!(r#"{{"jsonrpc":"2.0","id":{},"result":{{"resources":{listed}}}}}"#, message["id"]))
+        }
+        Some("resources/templates/list") => {
+            let many: Vec<String> = (0..50_000).map(|n| format!(r#"{{"uriTemplate":"x:{n}"}}"#)).collect();
+            let listed = format!(r#"{{"resourceTemplates":[{}],"nextCursor":"again"}}"#, many.join(","));
+            (200, format!(r#"{{"jsonrpc":"2.0","id":{},"result":{listed}}}"#, message["id"]))
+        }
+        _ => Mood::said(message, &json!({"tools": [{"name": "x", "inputSchema": {"type": "object"}}]})),
+    })
+    .await;
+    let world = World::start(&format!("{}{}", peer.config(), endless.config("endless"))).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    let list = async |method: &str| {
+        let asked = json!({"jsonrpc": "2.0", "id": 1, "method": method});
+        let answer = tokio::time::timeout(Duration::from_secs(60), client.post(&asked)).await.unwrap();
+        answer.last().await["result"].clone()
+    };
+    let templates = list("resources/templates/list").await;
+    assert_eq!(templates["resourceTemplates"].as_array().unwrap().len(), 10_000);
+    let tools = list("tools/list").await;
+    assert_eq!(tools["tools"][0]["name"], "endless__x", "{tools}");
+    assert_eq!(list("resources/list").await["resources"], json!([]));
+    assert_eq!(text(&client.call(2, "peer__echo", json!({})).await), "ran with {}");
 }
 
 #[tokio::test]

@@ -157,6 +157,98 @@ async fn what_a_program_asks_and_says_reaches_its_client() {
 }
 
 #[tokio::test]
+async fn a_program_sees_what_it_needs_of_our_environment_and_what_is_configured() {
+    // The test runner gives us this, as an operator gives a server the credentials of others.
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+    let world = World::start(&config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    let answer = client.call(1, "environment", json!({})).await;
+    let seen: Vec<&str> = text(&answer).split(' ').collect();
+    assert!(seen.contains(&"PATH") && seen.contains(&"PEER_SECRET"), "{seen:?}");
+    let known = [
+        "HOME",
+        "PATH",
+        "USER",
+        "LOGNAME",
+        "SHELL",
+        "TERM",
+        "LANG",
+        "LANGUAGE",
+        "TZ",
+        "TMPDIR",
+        "TMP",
+        "TEMP",
+        "LD_LIBRARY_PATH",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+        "NODE_EXTRA_CA_CERTS",
+        "PEER_SECRET",
+    ];
+    for name in seen {
+        assert!(known.contains(&name) || name.starts_with("LC_") || name.starts_with("XDG_"), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_arrives_however_much_its_program_says_before_it() {
+    let world = World::start(&config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    let quick = client.start(1, "flood", json!({"count": 500})).await;
+    assert_eq!(text(&quick.last().await), "flooded");
+    // This one does not read for a while, and neither its connection nor its queue has room for all of it.
+    let slow = client.start(2, "flood", json!({"count": 20_000})).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    assert_eq!(text(&slow.last().await), "flooded");
+    for _ in 0..500 {
+        if world.count(Status::Succeeded).await == 2 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("nobody knows how it ended");
+}
+
+#[tokio::test]
+async fn what_a_program_asks_is_not_lost_to_a_request_that_only_wants_its_answer() {
+    let world = World::start(&config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({"roots": {}})).await;
+    let call = {
+        let client = client.clone();
+        tokio::spawn(async move {
+            let mut answer = client.start(1, "ask_when_listed", json!({})).await;
+            let asked = answer.next().await.unwrap();
+            assert_eq!(asked["method"], "roots/list");
+            let roots = json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": ["here"]}});
+            assert_eq!(client.post(&roots).await.status, 202);
+            answer.last().await
+        })
+    };
+    while world.count(Status::Executing).await == 0 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    let list = client.post(&json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"})).await.last().await;
+    assert_eq!(list["result"]["tools"][0]["name"], "echo");
+    assert_eq!(text(&call.await.unwrap()), r#"roots: ["here"]"#);
+}
+
+#[tokio::test]
+async fn a_server_that_a_session_meets_later_hears_what_level_of_logs_it_wants() {
+    let peer = Peer::start().await;
+    let world = World::start(&both(&peer)).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    assert_eq!(text(&client.call(1, "peer__echo", json!({})).await), "ran with {}");
+    let level =
+        json!({"jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": {"level": "warning"}});
+    assert_eq!(client.post(&level).await.last().await["result"], json!({}));
+    assert_eq!(text(&client.call(3, "prog__level", json!({})).await), "warning");
+}
+
+#[tokio::test]
 async fn a_held_call_to_a_program_runs_in_its_own_session() {
     let world = World::start(&config()).await;
     let mut client = world.client("/mcp/prog");
@@ -209,6 +301,32 @@ async fn a_client_of_era_two_speaks_to_a_program_of_era_one() {
     let done = client.ask_two(3, "tools/call", call, json!({})).await.last().await;
     assert_eq!(text(&done), r#"{"n":1}"#);
     assert_eq!(done["result"]["resultType"], "complete");
+}
+
+#[tokio::test]
+async fn clients_of_both_eras_speak_to_a_program_of_era_two() {
+    let config = format!(
+        "version: 1\nupstreams:\n  two: {{command: ['{0}'], env: {{PEER_ERA: two}}}}\n  prog: {{command: ['{0}']}}\n",
+        program().display()
+    );
+    let world = World::start(&config).await;
+    let mut client = world.client("/mcp/two");
+    let said = client.initialize("test", json!({})).await;
+    assert_eq!(said["result"]["instructions"], "Mind the gap", "{said}");
+    assert_eq!(text(&client.call(1, "echo", json!({"a": 1})).await), r#"{"a":1}"#);
+    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
+    assert_eq!(client.post(&list).await.last().await["result"]["tools"][0]["name"], "echo");
+    let world = world.restart().await;
+    assert_eq!(text(&client.call(3, "echo", json!({"a": 2})).await), r#"{"a":2}"#);
+    let call = json!({"name": "echo", "arguments": {"a": 3}});
+    let done = client.ask_two(4, "tools/call", call, json!({})).await.last().await;
+    assert_eq!(text(&done), r#"{"a":3}"#);
+    let listening = client.ask_two(5, "subscriptions/listen", json!({}), json!({})).await.last().await;
+    assert_eq!(listening["error"]["code"], -32601, "{listening}");
+    let mut both = world.client("/mcp");
+    both.initialize("test", json!({})).await;
+    assert_eq!(text(&both.call(6, "two__echo", json!({"a": 4})).await), r#"{"a":4}"#);
+    assert_eq!(text(&both.call(7, "prog__echo", json!({"a": 5})).await), r#"{"a":5}"#);
 }
 
 #[tokio::test]

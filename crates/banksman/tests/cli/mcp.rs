@@ -130,6 +130,40 @@ fn a_program_before_the_program_lets_through_holds_and_blocks() {
     assert_eq!(reviewer.action(action.id).unwrap().status, Status::Succeeded);
 }
 
+#[test]
+fn the_program_behind_it_sees_the_users_environment_but_nothing_of_ours() {
+    let installation = Installation::new();
+    let policy = installation.policy(POLICY);
+    let server = installation.serve_with(&["--policy", policy.to_str().unwrap()]);
+    let log = installation.data().join("environment");
+    let mut command = program();
+    command
+        .env("BANKSMAN_URL", server.url())
+        .env("BANKSMAN_TOKEN", &server.first().agent_token)
+        .env("BANKSMAN_DATABASE", "postgres://banksman:hidden@db/banksman")
+        .env("USERS_OWN_TOKEN", "its own")
+        .env("XDG_STATE_HOME", state_beside(log.to_str().unwrap()));
+    command.args([
+        "mcp",
+        "--",
+        "sh",
+        "-c",
+        r#"env > "$0.new"; mv "$0.new" "$0"; cat"#,
+        log.to_str().unwrap(),
+    ]);
+    let mut child =
+        command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let seen = (0..1000).find_map(|_| {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::read_to_string(&log).ok()
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let seen = seen.unwrap();
+    assert!(seen.contains("USERS_OWN_TOKEN=its own"), "{seen}");
+    assert!(!seen.contains("BANKSMAN_"), "{seen}");
+}
+
 /// The same server, with the tools that a file beside its log says.
 const LISTING: &str = r#"
 while IFS= read -r line; do
