@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use banksman_core::audit::Event;
 use banksman_core::{Case, Timestamp};
-use banksman_store::{Control, PendingLimits, Store};
+use banksman_store::{Commit, Control, PendingLimits, Store};
 use tokio::sync::watch;
 
 use crate::admission::{Admission, QueueLimits};
@@ -164,6 +165,21 @@ impl Engine {
         if let Err(error) = self.reload_control().await {
             tracing::warn!(%error, "could not read the house rules again");
         }
+    }
+
+    /// Writes what is true whatever else is, and lets streams know.
+    pub(crate) async fn commit_unguarded(&self, commit: Commit) -> Result<(), EngineError> {
+        let committed = self.commit(commit).await.map_err(EngineError::unexpected_conflict)?;
+        self.live.advance(committed.last_seq);
+        Ok(())
+    }
+
+    /// Writes events about the house, which change no action.
+    ///
+    /// # Errors
+    /// If they cannot be recorded.
+    pub async fn record_events(&self, events: Vec<Event>) -> Result<(), EngineError> {
+        self.commit_unguarded(Commit { events, ..Commit::default() }).await
     }
 
     /// Makes a commit known: to memory, to those who wait, and to the workers.

@@ -317,7 +317,7 @@ impl Engine {
                     }
                     return Ok(Joining::Joined(Proposed { case: self.recall(action).await?, joined: true }));
                 }
-                Err(error) => return Err(EngineError::unguarded(error)),
+                Err(error) => return Err(EngineError::unexpected_conflict(error)),
             }
         }
         Ok(Joining::Joined(Proposed { case, joined: true }))

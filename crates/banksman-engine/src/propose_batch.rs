@@ -211,7 +211,7 @@ impl Engine {
             Err(CommitError::Conflict(Conflict::IdempotencyKeyUsed { request, action })) => {
                 self.batch_of_key(agent, idempotency, request, action).await
             }
-            Err(error) => Err(EngineError::unguarded(error)),
+            Err(error) => Err(EngineError::unexpected_conflict(error)),
         }
     }
 
