@@ -8,6 +8,7 @@ use banksman_core::{Case, Timestamp};
 use banksman_store::{Commit, Control, PendingLimits, Store};
 use tokio::sync::watch;
 
+use crate::abandoned_commits::AbandonedCommits;
 use crate::admission::{Admission, QueueLimits};
 use crate::credentials::KnownCredentials;
 use crate::dispatcher::Dispatcher;
@@ -23,7 +24,6 @@ use crate::statistics::Counting;
 use crate::tally::Tally;
 use crate::timekeeper::Timekeeper;
 use crate::triage::TriageDesk;
-use crate::unheard::Unheard;
 use crate::{Clock, EngineError, Evaluator, Judge, Signer};
 
 /// What an installation may set.
@@ -63,7 +63,7 @@ pub struct Engine {
     pub(crate) resume_targets: ArcSwap<Vec<ResumeTarget>>,
     pub(crate) tally: Tally,
     pub(crate) counting: Counting,
-    pub(crate) unheard: Unheard,
+    pub(crate) abandoned_commits: AbandonedCommits,
     pub(crate) ledger: Ledger,
 }
 
@@ -102,7 +102,7 @@ impl Engine {
             resume_targets: ArcSwap::default(),
             tally: Tally::default(),
             counting: Counting::default(),
-            unheard: Unheard::default(),
+            abandoned_commits: AbandonedCommits::default(),
             ledger: Ledger::default(),
         }))
     }

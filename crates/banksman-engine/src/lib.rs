@@ -52,11 +52,11 @@ mod resolutions;
 mod post;
 mod resume;
 
+mod abandoned_commits;
 mod dispatcher;
 mod follower;
 mod ledger;
 mod timekeeper;
-mod unheard;
 
 pub use admission::QueueLimits;
 pub use claim::Claimed;
