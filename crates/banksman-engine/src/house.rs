@@ -15,7 +15,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn house(&self) -> Result<Arc<Control>, EngineError> {
+    pub async fn house_rules(&self) -> Result<Arc<Control>, EngineError> {
         self.reload_control().await?;
         Ok(self.control.load_full())
     }
@@ -102,7 +102,7 @@ impl Engine {
         let mut budget = RetryBudget::new();
         loop {
             // The epochs before everything else: whoever changes something in between raises one, and the guard fails.
-            let rules = self.house().await?;
+            let rules = self.house_rules().await?;
             if let Some(person) = by {
                 self.confirm(person, rules.epoch).await?;
             }

@@ -14,7 +14,7 @@ impl Engine {
     /// # Errors
     /// If the store cannot be read.
     pub async fn mode(&self) -> Result<ModeView, EngineError> {
-        Ok(self.mode_of(&*self.house().await?))
+        Ok(self.mode_of(&*self.house_rules().await?))
     }
 
     /// The same, by house rules that were just read.

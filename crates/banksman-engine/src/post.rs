@@ -49,7 +49,7 @@ impl Engine {
                 own.entry(person.name).or_default().extend(person.roles);
             }
         }
-        let control = self.house().await?;
+        let control = self.house_rules().await?;
         let mut people = own.clone();
         for delegation in control.delegations.iter().filter(|delegation| delegation.is_live(now)) {
             if let (Some(lent), Some(roles)) = (own.get(&delegation.from), people.get_mut(&delegation.to)) {
