@@ -16,7 +16,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let (more, long): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| **word != "--long");
     // One server for all tests; it ends when they have.
     let cluster = Cluster::start()?;
-    let packages = packages::install().map(|folder| folder.display().to_string());
+    let packages = packages::install()?.map(|folder| folder.display().to_string());
     let url = cluster.url();
     let mut variables = vec![(postgres::VARIABLE, url.as_str())];
     variables.extend(packages.as_deref().map(|folder| (packages::VARIABLE, folder)));

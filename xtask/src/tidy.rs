@@ -1,5 +1,7 @@
 //! House rules that a compiler does not know, as tests.
 
+mod matches;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,14 +45,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-identity", &["banksman-core"]),
     (
         "banksman-engine",
-        &[
-            "banksman-core",
-            "banksman-identity",
-            "banksman-ledger",
-            "banksman-notify",
-            "banksman-policy",
-            "banksman-store",
-        ],
+        &["banksman-core", "banksman-identity", "banksman-ledger", "banksman-policy", "banksman-store"],
     ),
     (
         "banksman-mcp",
@@ -103,7 +98,6 @@ const ARROWS: &[(&str, &[&str])] = &[
             "banksman-engine",
             "banksman-mcp",
             "banksman-memory",
-            "banksman-notify",
             "banksman-oidc",
             "banksman-outbox",
             "banksman-http",
@@ -162,6 +156,106 @@ fn tidy_arrows_point_inward() {
                 assert!(
                     !IMPURE.contains(&dependency.as_str()),
                     "{name} is pure and must not know {dependency}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn tidy_every_permitted_arrow_is_there() {
+    for (name, allowed) in ARROWS {
+        let there = dependencies(name);
+        let sources: String = files()
+            .iter()
+            .filter(|path| path.starts_with(format!("crates/{name}/src")))
+            .map(|path| read(path))
+            .collect();
+        for permitted in *allowed {
+            assert!(
+                there.iter().any(|dependency| dependency == permitted),
+                "{name} does not depend on {permitted}: take it out of ARROWS"
+            );
+            assert!(
+                sources.contains(&permitted.replace('-', "_")),
+                "nothing in {name} uses {permitted}: take it out of the manifest and of ARROWS"
+            );
+        }
+    }
+}
+
+/// Where such arms still stand: words about actions that did not run, which say less than they could about those that an arm
+/// catches, but let nothing through.
+const CATCHES_ALL: &[&str] = &[
+    "crates/banksman-mcp/src/plain.rs",
+    "crates/banksman-mcp/src/recover.rs",
+    "crates/banksman-mcp/src/tasks.rs",
+    "crates/banksman-mcp/src/words.rs",
+];
+
+#[test]
+fn tidy_no_catch_all_arm_over_what_is_decided_by() {
+    let found: Vec<String> = files()
+        .iter()
+        .filter(|path| path.starts_with("crates") && path.components().any(|part| part.as_os_str() == "src"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .filter(|path| !CATCHES_ALL.iter().any(|excused| path.ends_with(excused)))
+        .filter(|path| !path.ends_with("tests.rs") && !path.to_string_lossy().contains("/tests/"))
+        .flat_map(|path| matches::catch_alls(&read(path)).into_iter().map(move |line| (path, line)))
+        .map(|(path, line)| format!("{}:{line}", path.display()))
+        .collect();
+    assert!(
+        found.is_empty(),
+        "a match over a state, status, tier, decision or command names every variant, so that whoever adds one is led there \
+         by the compiler: {found:#?}"
+    );
+}
+
+/// How statements begin, as they stand in our sources.
+const SQL: &[&str] = &[
+    "\"SELECT ",
+    "\"INSERT ",
+    "\"UPDATE ",
+    "\"DELETE FROM ",
+    "\"CREATE TABLE",
+    "\"CREATE INDEX",
+    "\"ALTER TABLE",
+    "\"PRAGMA ",
+    "\"BEGIN IMMEDIATE",
+];
+
+/// Those who may know it besides the store: the writer of SQLite's log tests itself by it, what breaks PostgreSQL's lines
+/// looks for it in what goes over them, and the analysers read what agents want to run.
+const MAY_KNOW_SQL: &[&str] = &["banksman-store", "banksman-wal", "banksman-faults", "banksman-risk"];
+
+#[test]
+fn tidy_no_sql_outside_the_store() {
+    for (name, _) in ARROWS.iter().filter(|(name, _)| !MAY_KNOW_SQL.contains(name)) {
+        let databases = ["rusqlite", "tokio-postgres"];
+        let known =
+            dependencies(name).into_iter().find(|dependency| databases.contains(&dependency.as_str()));
+        assert_eq!(known, None, "{name} depends on a database");
+        for path in files().iter().filter(|path| path.starts_with(format!("crates/{name}/src"))) {
+            if path.extension().is_some_and(|extension| extension == "rs") {
+                let source = read(path);
+                let found = SQL.iter().find(|start| source.contains(**start));
+                assert_eq!(found, None, "{} contains SQL", path.display());
+            }
+        }
+    }
+}
+
+/// Tests that cannot run say so by one function, which fails where none may be left out.
+#[test]
+fn tidy_no_test_skips_itself_silently() {
+    for path in files() {
+        let text = path.to_string_lossy().into_owned();
+        if text.starts_with("crates/") && text.contains("/tests/") && text.ends_with(".rs") {
+            let source = read(&path);
+            for forbidden in ["\"skipped:", "BANKSMAN_MCP_PACKAGES"] {
+                assert!(
+                    !source.contains(forbidden),
+                    "{text} contains {forbidden:?}: use banksman_faults::skip"
                 );
             }
         }

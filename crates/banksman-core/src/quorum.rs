@@ -122,12 +122,6 @@ impl Quorum {
         }
         false
     }
-
-    /// Whether these people's approvals are enough.
-    #[must_use]
-    pub fn is_met(&self, people: &[&[String]]) -> bool {
-        self.progress(people) >= self.count
-    }
 }
 
 #[cfg(test)]
@@ -140,7 +134,7 @@ mod tests {
 
     fn met(quorum: &Quorum, people: &[&[&str]]) -> bool {
         let people: Vec<Vec<String>> = people.iter().map(|names| roles(names)).collect();
-        quorum.is_met(&people.iter().map(Vec::as_slice).collect::<Vec<_>>())
+        quorum.progress(&people.iter().map(Vec::as_slice).collect::<Vec<_>>()) >= quorum.count()
     }
 
     #[test]

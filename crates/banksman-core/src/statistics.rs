@@ -266,28 +266,44 @@ pub struct Lately {
 /// Which way an action took by this event.
 fn way(kind: &str, event: &Counted, action: &ActionRef) -> Ways {
     let mut ways = Ways::default();
-    match (kind, action.status) {
-        ("proposed", status) => {
+    let status = action.status;
+    match kind {
+        "proposed" => {
             ways.proposed = 1;
-            match status {
-                Status::Blocked if action.tier == Tier::Block => ways.blocked = 1,
-                Status::Blocked => ways.auto_rejected = 1,
-                Status::Pending => ways.held = 1,
-                Status::Authorised if event.grant.is_some() => ways.granted = 1,
-                _ => ways.auto_approved = 1,
-            }
+            began(&mut ways, status, event, action);
         }
-        ("decided", Status::Denied) => ways.denied = 1,
-        ("decided", Status::Authorised) => ways.approved = 1,
-        ("modified", Status::Authorised) => (ways.approved, ways.edited) = (1, 1),
-        ("expired", _) => ways.expired = 1,
-        ("cancelled", _) => ways.cancelled = 1,
-        ("finished", Status::Succeeded) => ways.succeeded = 1,
-        ("finished", Status::Failed) => ways.failed = 1,
-        ("lease_ended", _) => ways.unknown = 1,
+        "decided" if status == Status::Denied => ways.denied = 1,
+        "decided" if status == Status::Authorised => ways.approved = 1,
+        "modified" if status == Status::Authorised => (ways.approved, ways.edited) = (1, 1),
+        "expired" => ways.expired = 1,
+        "cancelled" => ways.cancelled = 1,
+        "finished" if status == Status::Succeeded => ways.succeeded = 1,
+        "finished" if status == Status::Failed => ways.failed = 1,
+        "lease_ended" => ways.unknown = 1,
         _ => {}
     }
     ways
+}
+
+/// What became of it at once.
+fn began(ways: &mut Ways, status: Status, event: &Counted, action: &ActionRef) {
+    match status {
+        Status::Blocked if action.tier == Tier::Block => ways.blocked = 1,
+        Status::Blocked => ways.auto_rejected = 1,
+        Status::Pending => ways.held = 1,
+        Status::Authorised if event.grant.is_some() => ways.granted = 1,
+        // Nothing begins in one of the others; if an event says so, nobody was asked.
+        Status::Authorised
+        | Status::Denied
+        | Status::Expired
+        | Status::Cancelled
+        | Status::Executing
+        | Status::Succeeded
+        | Status::Failed
+        | Status::Unknown
+        | Status::Lapsed
+        | Status::Revoked => ways.auto_approved = 1,
+    }
 }
 
 /// When an action was proposed: its id says so, to the millisecond.

@@ -7,12 +7,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Actor, Digest, Principal, PrincipalKind, Standing, Timestamp, TokenId};
-use banksman_store::{Commit, CommitError, Conflict, ControlChange, Credential, Person};
+use banksman_store::{Commit, ControlChange, Credential, Person};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
-use crate::advance::TRIES;
 use crate::flight::SharedRead;
+use crate::house::UnderRules;
 use crate::people::SESSION_PREFIX;
 use crate::rights::{Rights, limited, standing_for};
 use crate::{Engine, EngineError, ids};
@@ -207,13 +207,11 @@ impl Engine {
         new: &[NewToken],
         by: &Actor,
     ) -> Result<Option<Vec<IssuedToken>>, EngineError> {
-        for _ in 0..TRIES {
-            // The epoch before the credentials: whoever adds one in between raises it, and the guard fails.
-            let epoch = self.store.control().await?.epoch;
+        self.commit_under_rules(None, move |rules| async move {
             if !self.store.credentials().await?.is_empty() {
-                return Ok(None);
+                return Ok(UnderRules::Nothing(None));
             }
-            let mut commit = Commit { control_epoch: Some(epoch), ..Commit::default() };
+            let mut commit = Commit { control_epoch: Some(rules.epoch), ..Commit::default() };
             let mut issued = Vec::with_capacity(new.len());
             for new in new {
                 let (token, change, event) = mint(new.clone(), by.clone(), self.clock.now())?;
@@ -221,17 +219,9 @@ impl Engine {
                 commit.control.push(change);
                 commit.events.push(event);
             }
-            match self.commit(commit).await {
-                Ok(committed) => {
-                    self.live.advance(committed.last_seq);
-                    self.reload_control().await?;
-                    return Ok(Some(issued));
-                }
-                Err(CommitError::Conflict(Conflict::ControlMoved)) => {}
-                Err(error) => return Err(EngineError::unguarded(error)),
-            }
-        }
-        Err(EngineError::Internal("the house rules kept changing".into()))
+            Ok(UnderRules::Write(Box::new(commit), Some(issued)))
+        })
+        .await
     }
 
     /// All credentials, without their secrets.
@@ -261,9 +251,8 @@ impl Engine {
 
     /// Writes a change of the house rules that does not depend on what they were.
     pub(crate) async fn change_house(&self, change: ControlChange, event: Event) -> Result<(), EngineError> {
-        let commit = Commit { control: vec![change], events: vec![event], ..Commit::default() };
-        let committed = self.commit(commit).await.map_err(EngineError::unguarded)?;
-        self.live.advance(committed.last_seq);
+        self.commit_unguarded(Commit { control: vec![change], events: vec![event], ..Commit::default() })
+            .await?;
         self.reload_control().await
     }
 

@@ -27,7 +27,21 @@ impl Engine {
         self.decide_via(None, reviewer, id, request, None).await
     }
 
-    /// The same, by a channel that the audit log names, and with what a passkey signed.
+    /// The same, by a channel that the audit log names. Who it is has been found out by what the channel's provider says.
+    ///
+    /// # Errors
+    /// As [`Engine::decide`].
+    pub async fn decide_by_channel(
+        &self,
+        channel: &str,
+        reviewer: &Principal,
+        id: ActionId,
+        request: DecisionRequest,
+    ) -> Result<Arc<Case>, EngineError> {
+        self.decide_via(Some(channel), reviewer, id, request, None).await
+    }
+
+    /// The same, by a channel if it came in by one, and with what a passkey signed.
     pub(crate) async fn decide_via(
         &self,
         channel: Option<&str>,

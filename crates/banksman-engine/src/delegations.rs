@@ -63,7 +63,7 @@ impl Engine {
     /// If the store cannot be read.
     pub async fn delegations(&self) -> Result<Vec<Delegation>, EngineError> {
         let now = self.clock.now();
-        let mut delegations = self.house().await?.delegations.clone();
+        let mut delegations = self.house_rules().await?.delegations.clone();
         delegations.retain(|delegation| now < delegation.ends_at);
         Ok(delegations)
     }

@@ -110,7 +110,7 @@ impl Engine {
         // What has messages in it takes others longer that share a transaction with it.
         let patient = post.is_none();
         let commit = Commit { settled_notices, post, patient, ..Commit::default() };
-        self.commit(commit).await.map_err(EngineError::unguarded)?;
+        self.commit(commit).await.map_err(EngineError::unexpected_conflict)?;
         sink.planned();
         Ok(notices.len())
     }

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use banksman_core::audit::Event;
 use banksman_core::{Case, Timestamp};
-use banksman_store::{Control, PendingLimits, Store};
+use banksman_store::{Commit, Control, PendingLimits, Store};
 use tokio::sync::watch;
 
+use crate::abandoned_commits::AbandonedCommits;
 use crate::admission::{Admission, QueueLimits};
 use crate::credentials::KnownCredentials;
 use crate::dispatcher::Dispatcher;
@@ -22,7 +24,6 @@ use crate::statistics::Counting;
 use crate::tally::Tally;
 use crate::timekeeper::Timekeeper;
 use crate::triage::TriageDesk;
-use crate::unheard::Unheard;
 use crate::{Clock, EngineError, Evaluator, Judge, Signer};
 
 /// What an installation may set.
@@ -62,7 +63,7 @@ pub struct Engine {
     pub(crate) resume_targets: ArcSwap<Vec<ResumeTarget>>,
     pub(crate) tally: Tally,
     pub(crate) counting: Counting,
-    pub(crate) unheard: Unheard,
+    pub(crate) abandoned_commits: AbandonedCommits,
     pub(crate) ledger: Ledger,
 }
 
@@ -101,7 +102,7 @@ impl Engine {
             resume_targets: ArcSwap::default(),
             tally: Tally::default(),
             counting: Counting::default(),
-            unheard: Unheard::default(),
+            abandoned_commits: AbandonedCommits::default(),
             ledger: Ledger::default(),
         }))
     }
@@ -164,6 +165,21 @@ impl Engine {
         if let Err(error) = self.reload_control().await {
             tracing::warn!(%error, "could not read the house rules again");
         }
+    }
+
+    /// Writes what is true whatever else is, and lets streams know.
+    pub(crate) async fn commit_unguarded(&self, commit: Commit) -> Result<(), EngineError> {
+        let committed = self.commit(commit).await.map_err(EngineError::unexpected_conflict)?;
+        self.live.advance(committed.last_seq);
+        Ok(())
+    }
+
+    /// Writes events about the house, which change no action.
+    ///
+    /// # Errors
+    /// If they cannot be recorded.
+    pub async fn record_events(&self, events: Vec<Event>) -> Result<(), EngineError> {
+        self.commit_unguarded(Commit { events, ..Commit::default() }).await
     }
 
     /// Makes a commit known: to memory, to those who wait, and to the workers.

@@ -126,12 +126,12 @@ impl EngineError {
 }
 
 impl EngineError {
-    /// A commit without guards cannot conflict; if it says so all the same, that is a bug and not a yes.
-    pub(crate) fn unguarded(error: banksman_store::CommitError) -> Self {
+    /// A commit that met a guard which it does not have, or which whoever made it has no answer to: a bug, and not a yes.
+    pub(crate) fn unexpected_conflict(error: banksman_store::CommitError) -> Self {
         match error {
             banksman_store::CommitError::Unavailable(error) => Self::Store(error),
             banksman_store::CommitError::Conflict(conflict) => {
-                Self::Internal(format!("an unguarded commit met a conflict: {conflict:?}"))
+                Self::Internal(format!("a commit met a conflict that it cannot meet: {conflict:?}"))
             }
         }
     }

@@ -79,7 +79,7 @@ impl Engine {
     /// If the store cannot be read.
     pub async fn grants(&self) -> Result<Vec<Grant>, EngineError> {
         let now = self.clock.now();
-        let mut grants = self.house().await?.grants.clone();
+        let mut grants = self.house_rules().await?.grants.clone();
         grants.retain(|grant| now < grant.expires_at && grant.uses_left != Some(0));
         Ok(grants)
     }
@@ -99,7 +99,7 @@ impl Engine {
     /// Whether it is the own agent of that person, or of whoever may be behind them, and policy does not let that one work
     /// alone. A grant is checked again at each use, by the credential that asks then; this is only to say so early.
     async fn is_own_agent(&self, person: &Principal, agent: &str) -> Result<bool, EngineError> {
-        self.confirm(person, self.house().await?.epoch).await?;
+        self.confirm(person, self.house_rules().await?.epoch).await?;
         let behind = self.credentials.behind(&person.name);
         let judge = self.judge.load();
         let alone = judge.house().solo_operator.as_ref();

@@ -7,6 +7,7 @@ use banksman_core::audit::{Event, Fact};
 use banksman_core::{Actor, Freeze, FreezeId, FreezeScope, Principal};
 use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange};
 
+use crate::retry::RetryBudget;
 use crate::{Engine, EngineError, Judge, ids};
 
 impl Engine {
@@ -14,7 +15,7 @@ impl Engine {
     ///
     /// # Errors
     /// If the store cannot be read.
-    pub async fn house(&self) -> Result<Arc<Control>, EngineError> {
+    pub async fn house_rules(&self) -> Result<Arc<Control>, EngineError> {
         self.reload_control().await?;
         Ok(self.control.load_full())
     }
@@ -75,9 +76,7 @@ impl Engine {
         let now = self.clock.now();
         let digest = judge.digest();
         let fact = Fact::PolicyLoaded { digest, source: source.to_owned() };
-        let commit = Commit { events: vec![Event::general(now, Actor::System, fact)], ..Commit::default() };
-        let committed = self.commit(commit).await.map_err(EngineError::unguarded)?;
-        self.live.advance(committed.last_seq);
+        self.record_events(vec![Event::general(now, Actor::System, fact)]).await?;
         for warning in judge.house().warnings() {
             tracing::warn!("the policy says {warning}");
         }
@@ -86,33 +85,75 @@ impl Engine {
         Ok(())
     }
 
-    /// A change that depends on what the rules are, and on who may change them: computed on the newest, and again
-    /// if they change meanwhile.
+    /// A change that depends on what the rules are, and on who may change them.
     pub(crate) async fn amend_house(
         &self,
         by: &Principal,
         change: impl Fn(&Control) -> Result<(ControlChange, Fact), EngineError> + Send + Sync,
     ) -> Result<(), EngineError> {
-        for _ in 0..100 {
-            let control = self.house().await?;
-            self.confirm(by, control.epoch).await?;
-            let (change, fact) = change(&control)?;
-            let now = self.clock.now();
+        let change = &change;
+        self.commit_under_rules(Some(by), move |rules| async move {
+            let (change, fact) = change(&rules)?;
             let commit = Commit {
-                control_epoch: Some(control.epoch),
+                control_epoch: Some(rules.epoch),
                 control: vec![change],
-                events: vec![Event::general(now, Actor::from(by), fact)],
+                events: vec![Event::general(self.clock.now(), Actor::from(by), fact)],
                 ..Commit::default()
             };
+            Ok(UnderRules::Write(Box::new(commit), ()))
+        })
+        .await
+    }
+
+    /// Writes what depends on the rules, or on what `plan` reads after them: computed under the newest, for someone who
+    /// may still do that, and again if another commit comes first.
+    pub(crate) async fn commit_under_rules<T, F>(
+        &self,
+        by: Option<&Principal>,
+        plan: impl Fn(Arc<Control>) -> F + Send + Sync,
+    ) -> Result<T, EngineError>
+    where
+        T: Send,
+        F: Future<Output = Result<UnderRules<T>, EngineError>> + Send,
+    {
+        let mut budget = RetryBudget::new();
+        loop {
+            // The epochs before everything else: whoever changes something in between raises one, and the guard fails.
+            let rules = self.house_rules().await?;
+            if let Some(person) = by {
+                self.confirm(person, rules.epoch).await?;
+            }
+            let (commit, answer) = match plan(rules).await? {
+                UnderRules::Write(commit, answer) => (*commit, answer),
+                UnderRules::Nothing(answer) => return Ok(answer),
+            };
+            let changes_rules = commit.control.iter().any(ControlChange::raises_epoch);
+            let tells = !commit.notices.is_empty();
             match self.commit(commit).await {
                 Ok(committed) => {
                     self.live.advance(committed.last_seq);
-                    return self.reload_control().await;
+                    if tells {
+                        self.dispatcher.nudge();
+                    }
+                    if changes_rules {
+                        self.credentials.forget_all();
+                        self.reload_control().await?;
+                    }
+                    return Ok(answer);
                 }
-                Err(CommitError::Conflict(Conflict::ControlMoved)) => {}
-                Err(error) => return Err(EngineError::unguarded(error)),
+                Err(CommitError::Conflict(met @ (Conflict::ControlMoved | Conflict::PeopleMoved))) => {
+                    budget.spend(&met)?;
+                }
+                Err(error) => return Err(EngineError::unexpected_conflict(error)),
             }
         }
-        Err(EngineError::Internal("the house rules kept changing".into()))
     }
+}
+
+/// What is to be written under the rules that were just read.
+pub(crate) enum UnderRules<T> {
+    /// This, which guards the epochs that it was computed at; and the answer once it is written.
+    Write(Box<Commit>, T),
+    /// Nothing. This is the answer already.
+    Nothing(T),
 }

@@ -94,7 +94,7 @@ impl Engine {
         let seal = Seal { first_page, pages, checkpoint: checkpoint.clone() };
         let commit =
             Commit { control: vec![ControlChange::Seal(Box::new(seal))], patient: true, ..Commit::default() };
-        self.store.commit(commit).await.map_err(EngineError::unguarded)?;
+        self.store.commit(commit).await.map_err(EngineError::unexpected_conflict)?;
         known.unstored.clear();
         Ok(checkpoint)
     }

@@ -11,6 +11,7 @@ mod flight;
 mod ids;
 mod live;
 mod memory;
+mod retry;
 mod signer;
 
 mod in_force;
@@ -32,7 +33,6 @@ mod triage;
 mod wait;
 
 mod advance;
-mod attend;
 mod decide;
 mod decide_batch;
 mod edit;
@@ -52,14 +52,13 @@ mod resolutions;
 mod post;
 mod resume;
 
+mod abandoned_commits;
 mod dispatcher;
 mod follower;
 mod ledger;
 mod timekeeper;
-mod unheard;
 
 pub use admission::QueueLimits;
-pub use attend::Desk;
 pub use claim::Claimed;
 pub use clock::{Clock, SteadyClock, SystemClock};
 pub use consider::Explained;

@@ -3,8 +3,9 @@
 use banksman_core::audit::{Event, Fact};
 use banksman_core::wire::ModeView;
 use banksman_core::{ActionId, Actor, Mode, Notice, Principal, PrincipalKind, Timestamp};
-use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, NoticeRow};
+use banksman_store::{Commit, Control, ControlChange, NoticeRow};
 
+use crate::house::UnderRules;
 use crate::{Engine, EngineError};
 
 impl Engine {
@@ -13,7 +14,7 @@ impl Engine {
     /// # Errors
     /// If the store cannot be read.
     pub async fn mode(&self) -> Result<ModeView, EngineError> {
-        Ok(self.mode_of(&*self.house().await?))
+        Ok(self.mode_of(&*self.house_rules().await?))
     }
 
     /// The same, by house rules that were just read.
@@ -67,38 +68,28 @@ impl Engine {
         reason: &str,
         because_of: Option<ActionId>,
     ) -> Result<bool, EngineError> {
-        for _ in 0..100 {
-            let control = self.house().await?;
-            if let Some(person) = by {
-                self.confirm(person, control.epoch).await?;
-            }
-            if control.mode != Mode::Production {
-                return Ok(false);
+        let fell = self.commit_under_rules(by, move |rules| async move {
+            if rules.mode != Mode::Production {
+                return Ok(UnderRules::Nothing(false));
             }
             let actor = by.map_or(Actor::System, Actor::from);
             let now = self.clock.now();
             let (from, to) = (Mode::Production, Mode::Shadow);
             let fact = Fact::ModeChanged { from, to, reason: Some(reason.to_owned()), fallback: true };
             let commit = Commit {
-                control_epoch: Some(control.epoch),
+                control_epoch: Some(rules.epoch),
                 control: vec![ControlChange::FallBack { from, to }],
                 events: vec![Event::general(now, actor, fact)],
                 notices: because_of.map(|action| fell_back(action, now)).into_iter().collect(),
                 ..Commit::default()
             };
-            match self.commit(commit).await {
-                Ok(committed) => {
-                    tracing::error!(reason, "the mode fell back from production to shadow");
-                    self.live.advance(committed.last_seq);
-                    self.dispatcher.nudge();
-                    self.reload_control().await?;
-                    return Ok(true);
-                }
-                Err(CommitError::Conflict(Conflict::ControlMoved)) => {}
-                Err(error) => return Err(EngineError::unguarded(error)),
-            }
+            Ok(UnderRules::Write(Box::new(commit), true))
+        });
+        let fell = fell.await?;
+        if fell {
+            tracing::error!(reason, "the mode fell back from production to shadow");
         }
-        Err(EngineError::Internal("the house rules kept changing".into()))
+        Ok(fell)
     }
 
     /// Whether policy lets this person change to that mode: an administrator, or whoever has a role that it names.

@@ -8,7 +8,7 @@ use banksman_core::audit::{Event, Fact};
 use banksman_core::{ActionId, Actor, Case, DeliveryStatus, JobStatus, Principal, Standing, Timestamp};
 use banksman_policy::{Facts, Leg};
 use banksman_store::{
-    Commit, CommitError, Conflict, Delivery, DeliveryQuery, Job, JobQuery, LogReading, Post, Run,
+    Commit, CommitError, Conflict, Delivery, DeliveryQuery, Job, JobQuery, LogReading, Post, Run, SeenEvent,
 };
 
 use crate::{Engine, EngineError};
@@ -49,7 +49,7 @@ impl Engine {
                 own.entry(person.name).or_default().extend(person.roles);
             }
         }
-        let control = self.house().await?;
+        let control = self.house_rules().await?;
         let mut people = own.clone();
         for delegation in control.delegations.iter().filter(|delegation| delegation.is_live(now)) {
             if let (Some(lent), Some(roles)) = (own.get(&delegation.from), people.get_mut(&delegation.to)) {
@@ -109,10 +109,34 @@ impl Engine {
     /// # Errors
     /// If it cannot be recorded.
     pub async fn record_post(&self, post: Post, events: Vec<Event>) -> Result<(), EngineError> {
-        let commit = Commit { events, post: Some(Box::new(post)), ..Commit::default() };
-        let committed = self.commit(commit).await.map_err(EngineError::unguarded)?;
-        self.live.advance(committed.last_seq);
-        Ok(())
+        self.commit_unguarded(Commit { events, post: Some(Box::new(post)), ..Commit::default() }).await
+    }
+
+    /// Whether nobody, on any node, has heard of this event of a channel before; remembered for so long. Of those who hear
+    /// it at once, one is told `true`.
+    ///
+    /// # Errors
+    /// If it cannot be remembered. Then nobody knows, and nothing must be done about the event.
+    pub async fn is_heard_first(
+        &self,
+        channel: &str,
+        event: &str,
+        remembered: Duration,
+    ) -> Result<bool, EngineError> {
+        let now = self.clock.now();
+        let micros = i64::try_from(remembered.as_micros()).unwrap_or(i64::MAX);
+        let seen = SeenEvent {
+            channel: channel.to_owned(),
+            event: event.to_owned(),
+            at: now,
+            forget_before: Timestamp::from_micros(now.as_micros().saturating_sub(micros)),
+        };
+        let post = Post { seen: Some(seen), ..Post::default() };
+        match self.commit(Commit { post: Some(Box::new(post)), ..Commit::default() }).await {
+            Ok(_) => Ok(true),
+            Err(CommitError::Conflict(Conflict::EventSeen)) => Ok(false),
+            Err(error) => Err(EngineError::unexpected_conflict(error)),
+        }
     }
 
     /// How far a reader has acted on the audit log, and where it ends.
@@ -133,7 +157,7 @@ impl Engine {
         match self.commit(Commit { post: Some(Box::new(post)), ..Commit::default() }).await {
             Ok(_) => Ok(true),
             Err(CommitError::Conflict(Conflict::ReadOn)) => Ok(false),
-            Err(error) => Err(EngineError::unguarded(error)),
+            Err(error) => Err(EngineError::unexpected_conflict(error)),
         }
     }
 

@@ -8,12 +8,13 @@ use banksman_core::{
     Action, ActionId, BatchId, Case, ClaimRequest, Command, Digest, Moment, Opening, Principal, Refusal,
     State, Status, Submission, Timestamp, Transition, Verdict, open, step,
 };
-use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, IdempotencyKey};
+use banksman_store::{Commit, CommitError, Conflict, Control, ControlChange, IdempotencyKey, PendingLimits};
 
-use crate::admission::Scope;
+use crate::admission::{Scope, Visit};
 use crate::advance::{FreezeOf, notices};
 use crate::consider::{Surroundings, Tab};
 use crate::grants::spent_grant;
+use crate::retry::RetryBudget;
 use crate::schema::admit_args;
 use crate::{Engine, EngineError, ids};
 
@@ -70,6 +71,27 @@ enum Joining {
     OnOtherTerms(Arc<Case>),
 }
 
+/// What an agent asks for, over all tries.
+struct Asked<'a> {
+    agent: &'a Principal,
+    idempotency: Option<(String, Digest)>,
+    /// What it takes at the least; more, once it takes the place of what was asked on other terms.
+    floor: Option<Verdict>,
+    /// The schema that is kept if the action is held, and the agent's own, which is kept if it is not.
+    schema_if_held: Option<CanonicalJson>,
+    own_schema: Option<CanonicalJson>,
+    claims: bool,
+}
+
+/// What came of one try.
+enum Attempt {
+    Done(Proposed),
+    /// Another commit came first. The same once more, on what is true by now.
+    Retry(Action, Conflict),
+    /// It would be held, and there is no room for it.
+    Queue(Action, Scope),
+}
+
 /// What a proposal meets.
 #[derive(Clone, Copy)]
 pub(crate) struct OpeningScene<'a> {
@@ -94,133 +116,134 @@ impl Engine {
         request: ProposeRequest,
     ) -> impl Future<Output = Result<Proposed, EngineError>> + Send {
         // Taken apart out here: what is taken apart within a future has a place in it twice.
-        let ProposeRequest { mut action, idempotency, patience, mut floor, schema_if_held, claims } = request;
+        let ProposeRequest { mut action, idempotency, patience, floor, schema_if_held, claims } = request;
+        let own_schema = action.args_schema.clone().filter(|_| schema_if_held.is_some());
+        let mut asked = Asked { agent, idempotency, floor, schema_if_held, own_schema, claims };
         async move {
             self.check_resume(&action)?;
             // On the heap, as all that is rare: it would make every proposal's future larger.
             if action.args_schema.is_some() {
                 Box::pin(admit_args(&action)).await?;
             }
-            let own_schema = action.args_schema.clone().filter(|_| schema_if_held.is_some());
             let mut visit = self.admission.visit(&agent.name, self.config.limits, patience);
-            // A handful of tries: each failure means that the house rules were changed meanwhile.
-            let mut tries = 0..100;
-            while !tries.is_empty() {
-                let now = self.clock.now();
-                let control = self.control.load_full();
-                self.confirm(agent, control.epoch).await?;
-                let mut tab = Tab::default();
-                let scene =
-                    OpeningScene { batch: None, twin: None, floor: floor.as_ref(), control: &control, now };
-                let mut transition = self.open_case(agent, action, &scene, &mut tab).await?;
-                if !tab.readings.is_empty()
-                    && let digest = transition.case.submission.digest
-                    && let Some(id) = self.store.joinable(&agent.name, digest).await?
-                {
-                    // The meters hold what the waiting one added. Judged by them, asking twice would count twice.
-                    action = transition.case.submission.action.clone();
-                    let (beside, mut unused) = (OpeningScene { twin: Some(id), ..scene }, Tab::default());
-                    let opening = self.open_case(agent, action.clone(), &beside, &mut unused);
-                    let asked = Box::pin(opening).await?.case.submission;
-                    match Box::pin(self.join(agent, id, &asked, idempotency.as_ref(), now)).await? {
-                        Joining::Joined(proposed) => return Ok(proposed),
-                        Joining::Gone => {
-                            tries.next();
-                            continue;
-                        }
-                        // It is a call of its own, unless its key or the store says otherwise.
-                        Joining::OnOtherTerms(_) => {}
+            let mut budget = RetryBudget::new();
+            loop {
+                match self.attempt_propose(&mut asked, action, &mut visit).await? {
+                    Attempt::Done(proposed) => return Ok(proposed),
+                    Attempt::Retry(again, met) => {
+                        budget.spend(&met)?;
+                        action = again;
                     }
-                }
-                if let Some(schema) = &schema_if_held {
-                    // On every try: one that was held and began again may not be held any more.
-                    let is_held = transition.case.status() == Status::Pending;
-                    let kept = if is_held { Some(schema) } else { own_schema.as_ref() };
-                    Arc::make_mut(&mut transition.case.submission).action.args_schema = kept.cloned();
-                }
-                let mut events = vec![*transition.event];
-                if claims && matches!(transition.case.state, State::Authorised { .. }) {
-                    let request =
-                        ClaimRequest { digest: transition.case.submission.digest, preconditions: None };
-                    let moment = Moment { freeze: control.freeze_of(&transition.case), ..Moment::at(now) };
-                    let claimed = step(&transition.case, Command::Claim(request), &moment)
-                        .map_err(|refusal| EngineError::refused(refusal, &transition.case))?;
-                    transition.case = claimed.case;
-                    transition.effects.extend(claimed.effects);
-                    events.push(*claimed.event);
-                }
-                let case = Arc::new(transition.case);
-                let rows = notices(&case, &transition.effects, now);
-                let told = !rows.is_empty();
-                let key = idempotency
-                    .as_ref()
-                    .map(|(key, request)| idempotency_row(agent, key, *request, case.id, now));
-                let commit = Commit {
-                    control_epoch: Some(control.epoch),
-                    limits: Some(visit.limits()),
-                    opened: vec![Arc::clone(&case)],
-                    readings: tab.readings,
-                    charges: tab.charges,
-                    idempotency: key,
-                    control: spent_grant(&control, &case).map(ControlChange::UseGrant).into_iter().collect(),
-                    events,
-                    notices: rows,
-                    ..Commit::default()
-                };
-                let spends = !commit.control.is_empty();
-                match self.commit(commit).await {
-                    Ok(committed) => {
-                        self.publish(std::slice::from_ref(&case), committed.last_seq);
-                        if told {
-                            self.dispatcher.nudge();
-                        }
-                        if spends {
-                            self.notice_new_rules().await;
-                        }
-                        return Ok(Proposed { case, joined: false });
+                    Attempt::Queue(again, full) => {
+                        // Whoever waits holds what was asked for, and no more.
+                        action = again;
+                        visit.wait(full, 1).await?;
                     }
-                    // Someone else was let through meanwhile, so this does not go on for ever.
-                    Err(CommitError::Conflict(Conflict::MetersMoved)) => {
-                        action = case.submission.action.clone();
-                    }
-                    Err(CommitError::Conflict(Conflict::Joinable(id))) => {
-                        tries.next();
-                        let asked = &case.submission;
-                        match Box::pin(self.join(agent, id, asked, idempotency.as_ref(), now)).await? {
-                            Joining::Joined(proposed) => return Ok(proposed),
-                            Joining::Gone => {}
-                            Joining::OnOtherTerms(twin) => {
-                                Box::pin(self.replace(agent, &twin, asked)).await?;
-                                let demanded = &twin.submission.verdict;
-                                floor = Some(match floor {
-                                    Some(floor) => floor.at_least(demanded),
-                                    None => Verdict::clone(demanded),
-                                });
-                            }
-                        }
-                        action = case.submission.action.clone();
-                    }
-                    Err(CommitError::Conflict(conflict)) => match Scope::of(&conflict) {
-                        Some(full) => {
-                            action = case.submission.action.clone();
-                            // Whoever waits holds what was asked for, and no more.
-                            drop(case);
-                            visit.wait(full, 1).await?;
-                        }
-                        None => {
-                            tries.next();
-                            let resolving = self.resolve_conflict(&conflict, idempotency.as_ref(), &case);
-                            if let Some(proposed) = Box::pin(resolving).await? {
-                                return Ok(proposed);
-                            }
-                            action = case.submission.action.clone();
-                        }
-                    },
-                    Err(CommitError::Unavailable(error)) => return Err(error.into()),
                 }
             }
-            Err(EngineError::Internal("the house rules kept changing".into()))
         }
+    }
+
+    /// One try: opens the action by what is true at this moment, and commits it if that is still so.
+    async fn attempt_propose(
+        &self,
+        asked: &mut Asked<'_>,
+        action: Action,
+        visit: &mut Visit<'_>,
+    ) -> Result<Attempt, EngineError> {
+        let now = self.clock.now();
+        let control = self.control.load_full();
+        self.confirm(asked.agent, control.epoch).await?;
+        let mut tab = Tab::default();
+        let scene =
+            OpeningScene { batch: None, twin: None, floor: asked.floor.as_ref(), control: &control, now };
+        let transition = self.open_case(asked.agent, action, &scene, &mut tab).await?;
+        if !tab.readings.is_empty()
+            && let Some(attempt) = Box::pin(self.join_if_metered(asked, &transition.case, &scene)).await?
+        {
+            return Ok(attempt);
+        }
+        let (case, commit) = asked.commit_of(transition, tab, visit.limits(), &control, now)?;
+        let (told, spends) = (!commit.notices.is_empty(), !commit.control.is_empty());
+        match self.commit(commit).await {
+            Ok(committed) => {
+                self.publish(std::slice::from_ref(&case), committed.last_seq);
+                if told {
+                    self.dispatcher.nudge();
+                }
+                if spends {
+                    self.notice_new_rules().await;
+                }
+                Ok(Attempt::Done(Proposed { case, joined: false }))
+            }
+            Err(CommitError::Conflict(met)) => Box::pin(self.after_conflict(asked, met, &case, now)).await,
+            Err(CommitError::Unavailable(error)) => Err(error.into()),
+        }
+    }
+
+    /// Joins what waits, before the meters are asked for room once more: they hold what the waiting one added, and judged
+    /// by them, asking twice would count twice. `None` if it is a call of its own.
+    async fn join_if_metered(
+        &self,
+        asked: &Asked<'_>,
+        case: &Case,
+        scene: &OpeningScene<'_>,
+    ) -> Result<Option<Attempt>, EngineError> {
+        let digest = case.submission.digest;
+        let Some(id) = self.store.joinable(&asked.agent.name, digest).await? else { return Ok(None) };
+        let action = case.submission.action.clone();
+        let beside = OpeningScene { twin: Some(id), ..*scene };
+        let opening = self.open_case(asked.agent, action, &beside, &mut Tab::default()).await?;
+        let beside = opening.case.submission;
+        Ok(match self.join(asked, id, &beside, scene.now).await? {
+            Joining::Joined(proposed) => Some(Attempt::Done(proposed)),
+            Joining::Gone => Some(Attempt::Retry(beside.action.clone(), Conflict::Joinable(id))),
+            // Its key or the store may say otherwise.
+            Joining::OnOtherTerms(_) => None,
+        })
+    }
+
+    /// What a conflict means for a proposal.
+    async fn after_conflict(
+        &self,
+        asked: &mut Asked<'_>,
+        met: Conflict,
+        case: &Case,
+        now: Timestamp,
+    ) -> Result<Attempt, EngineError> {
+        match &met {
+            Conflict::MetersMoved => {}
+            Conflict::ControlMoved => self.reload_control().await?,
+            Conflict::Joinable(id) => match self.join(asked, *id, &case.submission, now).await? {
+                Joining::Joined(proposed) => return Ok(Attempt::Done(proposed)),
+                Joining::Gone => {}
+                Joining::OnOtherTerms(twin) => {
+                    self.replace(asked.agent, &twin, &case.submission).await?;
+                    asked.demand(&twin.submission.verdict);
+                }
+            },
+            Conflict::IdempotencyKeyUsed { request, action } => {
+                let is_same = asked.idempotency.as_ref().is_some_and(|(_, body)| body == request);
+                if !is_same {
+                    return Err(EngineError::IdempotencyKeyReused);
+                }
+                return Ok(Attempt::Done(Proposed { case: self.recall(*action).await?, joined: true }));
+            }
+            Conflict::TooManyPendingForAgent | Conflict::TooManyPending => {
+                if let Some(full) = Scope::of(&met) {
+                    return Ok(Attempt::Queue(case.submission.action.clone(), full));
+                }
+            }
+            Conflict::CaseMoved(_)
+            | Conflict::TooLate(_)
+            | Conflict::PeopleMoved
+            | Conflict::ReadOn
+            | Conflict::EventSeen => {
+                let id = case.id;
+                return Err(EngineError::Internal(format!("a new action {id} cannot meet {met:?} here")));
+            }
+        }
+        Ok(Attempt::Retry(case.submission.action.clone(), met))
     }
 
     /// The first transition of an action, by the rules of this moment.
@@ -259,55 +282,22 @@ impl Engine {
         Ok(transition)
     }
 
-    /// What a conflict means for a proposal; `None` is to try again.
-    async fn resolve_conflict(
-        &self,
-        conflict: &Conflict,
-        idempotency: Option<&(String, Digest)>,
-        case: &Case,
-    ) -> Result<Option<Proposed>, EngineError> {
-        match conflict {
-            Conflict::ControlMoved => {
-                self.reload_control().await?;
-                Ok(None)
-            }
-            Conflict::IdempotencyKeyUsed { request, action } => match idempotency {
-                Some((_, asked)) if asked == request => {
-                    Ok(Some(Proposed { case: self.recall(*action).await?, joined: true }))
-                }
-                Some(_) | None => Err(EngineError::IdempotencyKeyReused),
-            },
-            Conflict::Joinable(_)
-            | Conflict::CaseMoved(_)
-            | Conflict::TooLate(_)
-            | Conflict::MetersMoved
-            | Conflict::PeopleMoved
-            | Conflict::ReadOn
-            | Conflict::EventSeen
-            | Conflict::TooManyPendingForAgent
-            | Conflict::TooManyPending => {
-                Err(EngineError::Internal(format!("a new action {} cannot meet {conflict:?} here", case.id)))
-            }
-        }
-    }
-
     /// Joins an action that waits already, if whoever decides on it decides on all that is asked now.
     async fn join(
         &self,
-        agent: &Principal,
+        asked: &Asked<'_>,
         id: ActionId,
-        asked: &Submission,
-        idempotency: Option<&(String, Digest)>,
+        submission: &Submission,
         now: Timestamp,
     ) -> Result<Joining, EngineError> {
         let Some(case) = self.still_waits(id).await? else { return Ok(Joining::Gone) };
-        if !asked.may_join(&case.submission) {
+        if !submission.may_join(&case.submission) {
             return Ok(Joining::OnOtherTerms(case));
         }
-        if let Some((key, request)) = idempotency {
+        if let Some((key, request)) = &asked.idempotency {
             // The key leads to the joined action from now on, so that a repeated request finds it even when it
             // has been decided and run meanwhile.
-            let row = idempotency_row(agent, key, *request, id, now);
+            let row = idempotency_row(asked.agent, key, *request, id, now);
             let commit = Commit { idempotency: Some(row), ..Commit::default() };
             match self.commit(commit).await {
                 Ok(_) => {}
@@ -317,7 +307,7 @@ impl Engine {
                     }
                     return Ok(Joining::Joined(Proposed { case: self.recall(action).await?, joined: true }));
                 }
-                Err(error) => return Err(EngineError::unguarded(error)),
+                Err(error) => return Err(EngineError::unexpected_conflict(error)),
             }
         }
         Ok(Joining::Joined(Proposed { case, joined: true }))
@@ -347,6 +337,64 @@ impl Engine {
         }
         Ok(case.state.is_joinable().then_some(case))
     }
+}
+
+impl Asked<'_> {
+    /// It takes at least this from now on.
+    fn demand(&mut self, verdict: &Verdict) {
+        self.floor = Some(match self.floor.take() {
+            Some(floor) => floor.at_least(verdict),
+            None => verdict.clone(),
+        });
+    }
+
+    /// What there is to write of an action that was opened: claimed too, if nobody has to be asked and the one who asks runs
+    /// it at once.
+    fn commit_of(
+        &self,
+        transition: Transition,
+        tab: Tab,
+        limits: PendingLimits,
+        control: &Control,
+        now: Timestamp,
+    ) -> Result<(Arc<Case>, Commit), EngineError> {
+        let Transition { mut case, event, mut effects } = transition;
+        if let Some(schema) = &self.schema_if_held {
+            // On every try: one that was held and began again may not be held any more.
+            let is_held = case.status() == Status::Pending;
+            let kept = if is_held { Some(schema) } else { self.own_schema.as_ref() };
+            Arc::make_mut(&mut case.submission).action.args_schema = kept.cloned();
+        }
+        let mut events = vec![*event];
+        if self.claims && matches!(case.state, State::Authorised { .. }) {
+            let claimed = claimed_at_once(&case, control, now)?;
+            case = claimed.case;
+            effects.extend(claimed.effects);
+            events.push(*claimed.event);
+        }
+        let case = Arc::new(case);
+        let key = self.idempotency.as_ref();
+        let commit = Commit {
+            control_epoch: Some(control.epoch),
+            limits: Some(limits),
+            opened: vec![Arc::clone(&case)],
+            readings: tab.readings,
+            charges: tab.charges,
+            idempotency: key.map(|(key, request)| idempotency_row(self.agent, key, *request, case.id, now)),
+            control: spent_grant(control, &case).map(ControlChange::UseGrant).into_iter().collect(),
+            notices: notices(&case, &effects, now),
+            events,
+            ..Commit::default()
+        };
+        Ok((case, commit))
+    }
+}
+
+/// The claim of an action that was let through just now, to be committed together with its opening.
+fn claimed_at_once(case: &Case, control: &Control, now: Timestamp) -> Result<Transition, EngineError> {
+    let request = ClaimRequest { digest: case.submission.digest, preconditions: None };
+    let moment = Moment { freeze: control.freeze_of(case), ..Moment::at(now) };
+    step(case, Command::Claim(request), &moment).map_err(|refusal| EngineError::refused(refusal, case))
 }
 
 pub(crate) fn idempotency_row(

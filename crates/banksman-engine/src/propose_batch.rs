@@ -8,11 +8,12 @@ use banksman_core::audit::{Event, Fact};
 use banksman_core::{Action, ActionId, Actor, BatchId, Case, Digest, Principal, Status, batch_digest};
 use banksman_store::{BatchRecord, Commit, CommitError, Conflict, Control, ControlChange};
 
-use crate::admission::Scope;
+use crate::admission::{Scope, Visit};
 use crate::advance::notices;
 use crate::consider::Tab;
 use crate::grants::spent_grant;
 use crate::propose::{OpeningScene, idempotency_row};
+use crate::retry::RetryBudget;
 use crate::schema::admit_args;
 use crate::{Engine, EngineError, ids};
 
@@ -49,6 +50,15 @@ pub struct ProposedBatch {
     pub joined: bool,
 }
 
+/// What came of one try.
+enum Attempt {
+    Done(ProposedBatch),
+    /// Another commit came first. The same once more, on what is true by now.
+    Retry(Conflict),
+    /// So many of its items would be held, and there is no room for all of them.
+    Queue(Scope, u64),
+}
+
 impl Engine {
     /// Takes a batch, whole or not at all, or joins it with the same one that already waits. Each item is judged alone
     /// and has its own state.
@@ -61,7 +71,21 @@ impl Engine {
         agent: &Principal,
         request: BatchRequest,
     ) -> Result<ProposedBatch, EngineError> {
-        let BatchRequest { actions, idempotency, patience } = request;
+        self.admit_batch(&request.actions).await?;
+        let mut visit = self.admission.visit(&agent.name, self.config.limits, request.patience);
+        let mut budget = RetryBudget::new();
+        loop {
+            match self.attempt_batch(agent, &request, &mut visit).await? {
+                Attempt::Done(batch) => return Ok(batch),
+                Attempt::Retry(met) => budget.spend(&met)?,
+                // It waits until there is room for all of it, and those behind it wait with it: else it would never.
+                Attempt::Queue(full, held) => visit.wait(full, held).await?,
+            }
+        }
+    }
+
+    /// Whether these make a batch at all.
+    async fn admit_batch(&self, actions: &[Action]) -> Result<(), EngineError> {
         if actions.is_empty() || actions.len() > MAX_ITEMS {
             return Err(EngineError::Invalid(format!("a batch has 1 to {MAX_ITEMS} items")));
         }
@@ -80,102 +104,120 @@ impl Engine {
                 )));
             }
         }
-        let mut visit = self.admission.visit(&agent.name, self.config.limits, patience);
-        let mut tries = 0..100;
-        while !tries.is_empty() {
-            let now = self.clock.now();
-            let control = self.control.load_full();
-            self.confirm(agent, control.epoch).await?;
-            let (millis, entropy) = ids::fresh(now)?;
-            let id = BatchId::from_parts(millis, entropy);
-            let mut commit = Commit {
-                control_epoch: Some(control.epoch),
-                limits: Some(visit.limits()),
-                ..Commit::default()
-            };
-            // Each item is judged as if those before it had been let through.
-            let mut tab = Tab::default();
-            let mut left = Control::clone(&control);
-            for action in &actions {
-                let scene = OpeningScene { batch: Some(id), twin: None, floor: None, control: &left, now };
-                let transition = self.open_case(agent, action.clone(), &scene, &mut tab).await?;
-                let case = Arc::new(transition.case);
-                // The next item finds one use less.
-                if let Some(spent) = spent_grant(&left, &case) {
-                    left.grants.retain(|grant| grant.id != spent.id);
-                    left.grants.push(spent.clone());
-                    commit.control.push(ControlChange::UseGrant(spent));
+        Ok(())
+    }
+
+    /// One try: opens every item by what is true at this moment, and commits them if that is still so.
+    async fn attempt_batch(
+        &self,
+        agent: &Principal,
+        request: &BatchRequest,
+        visit: &mut Visit<'_>,
+    ) -> Result<Attempt, EngineError> {
+        let control = self.control.load_full();
+        self.confirm(agent, control.epoch).await?;
+        let (record, opened) = self.open_batch(agent, request, &control).await?;
+        let commit = Commit { limits: Some(visit.limits()), ..opened };
+        let cases = commit.opened.clone();
+        let spends = !commit.control.is_empty();
+        match self.commit(commit).await {
+            Ok(committed) => {
+                self.publish(&cases, committed.last_seq);
+                self.dispatcher.nudge();
+                if spends {
+                    self.notice_new_rules().await;
                 }
-                commit.notices.extend(notices(&case, &transition.effects, now));
-                commit.events.push(*transition.event);
-                commit.opened.push(case);
+                Ok(Attempt::Done(ProposedBatch { record, cases, joined: false }))
             }
-            commit.readings = tab.readings;
-            commit.charges = tab.charges;
-            let cases = commit.opened.clone();
-            let items: Vec<_> = cases.iter().map(|case| case.id).collect();
-            let digest = batch_digest(cases.iter().map(|case| (&case.id, &case.submission.digest)));
-            let record = BatchRecord { id, agent: agent.name.clone(), created_at: now, items: items.clone() };
-            let fact = Fact::BatchProposed { batch: id, digest, items };
-            commit.events.push(Event::general(now, Actor::from(agent), fact));
-            commit.batch = Some(record.clone());
-            // Of all that a key may lead to, an item leads on to its batch.
-            commit.idempotency = idempotency
-                .as_ref()
-                .zip(record.items.first())
-                .map(|((key, request), item)| idempotency_row(agent, key, *request, *item, now));
-            let spends = !commit.control.is_empty();
-            let conflict = match self.commit(commit).await {
-                Ok(committed) => {
-                    self.publish(&cases, committed.last_seq);
-                    self.dispatcher.nudge();
-                    if spends {
-                        self.notice_new_rules().await;
-                    }
-                    return Ok(ProposedBatch { record, cases, joined: false });
-                }
-                Err(CommitError::Conflict(conflict)) => conflict,
-                Err(CommitError::Unavailable(error)) => return Err(error.into()),
-            };
-            if let Some(full) = Scope::of(&conflict) {
-                // It waits until there is room for all of it, and those behind it wait with it: else it would never.
-                let held = cases.iter().filter(|case| case.status() == Status::Pending).count();
-                drop(cases);
-                visit.wait(full, u64::try_from(held).unwrap_or(u64::MAX)).await?;
-                continue;
+            Err(CommitError::Conflict(met)) => {
+                self.after_conflict_of_batch(agent, request.idempotency.as_ref(), met, &cases).await
             }
-            if conflict == Conflict::MetersMoved {
-                continue;
+            Err(CommitError::Unavailable(error)) => Err(error.into()),
+        }
+    }
+
+    /// What there is to write of a batch, each item judged as if those before it had been let through.
+    async fn open_batch(
+        &self,
+        agent: &Principal,
+        request: &BatchRequest,
+        control: &Control,
+    ) -> Result<(BatchRecord, Commit), EngineError> {
+        let now = self.clock.now();
+        let (millis, entropy) = ids::fresh(now)?;
+        let id = BatchId::from_parts(millis, entropy);
+        let mut commit = Commit { control_epoch: Some(control.epoch), ..Commit::default() };
+        let mut tab = Tab::default();
+        let mut left = Control::clone(control);
+        for action in &request.actions {
+            let scene = OpeningScene { batch: Some(id), twin: None, floor: None, control: &left, now };
+            let transition = self.open_case(agent, action.clone(), &scene, &mut tab).await?;
+            let case = Arc::new(transition.case);
+            // The next item finds one use less.
+            if let Some(spent) = spent_grant(&left, &case) {
+                left.grants.retain(|grant| grant.id != spent.id);
+                left.grants.push(spent.clone());
+                commit.control.push(ControlChange::UseGrant(spent));
             }
-            tries.next();
-            match conflict {
-                Conflict::ControlMoved => self.reload_control().await?,
-                Conflict::Joinable(other) => {
-                    if let Some(waiting) = self.still_waits(other).await? {
-                        return match self.same_batch(agent, &waiting, &cases).await? {
-                            Some(batch) => self.join_batch(agent, batch, idempotency.as_ref()).await,
-                            None => Err(EngineError::Invalid(format!(
-                                "an item already waits as {other}: leave it out"
-                            ))),
-                        };
-                    }
+            commit.notices.extend(notices(&case, &transition.effects, now));
+            commit.events.push(*transition.event);
+            commit.opened.push(case);
+        }
+        commit.readings = tab.readings;
+        commit.charges = tab.charges;
+        let items: Vec<_> = commit.opened.iter().map(|case| case.id).collect();
+        let digest = batch_digest(commit.opened.iter().map(|case| (&case.id, &case.submission.digest)));
+        let record = BatchRecord { id, agent: agent.name.clone(), created_at: now, items: items.clone() };
+        let fact = Fact::BatchProposed { batch: id, digest, items };
+        commit.events.push(Event::general(now, Actor::from(agent), fact));
+        commit.batch = Some(record.clone());
+        // Of all that a key may lead to, an item leads on to its batch.
+        let keyed = request.idempotency.as_ref().zip(record.items.first());
+        commit.idempotency =
+            keyed.map(|((key, request), item)| idempotency_row(agent, key, *request, *item, now));
+        Ok((record, commit))
+    }
+
+    /// What a conflict means for a batch.
+    async fn after_conflict_of_batch(
+        &self,
+        agent: &Principal,
+        idempotency: Option<&(String, Digest)>,
+        met: Conflict,
+        cases: &[Arc<Case>],
+    ) -> Result<Attempt, EngineError> {
+        match &met {
+            Conflict::MetersMoved => {}
+            Conflict::ControlMoved => self.reload_control().await?,
+            Conflict::Joinable(other) => {
+                if let Some(waiting) = self.still_waits(*other).await? {
+                    return match self.same_batch(agent, &waiting, cases).await? {
+                        Some(batch) => self.join_batch(agent, batch, idempotency).await.map(Attempt::Done),
+                        None => Err(EngineError::Invalid(format!(
+                            "an item already waits as {other}: leave it out"
+                        ))),
+                    };
                 }
-                Conflict::IdempotencyKeyUsed { request, action } => {
-                    return self.batch_of_key(agent, idempotency.as_ref(), request, action).await;
+            }
+            Conflict::IdempotencyKeyUsed { request, action } => {
+                let batch = self.batch_of_key(agent, idempotency, *request, *action).await?;
+                return Ok(Attempt::Done(batch));
+            }
+            Conflict::TooManyPending | Conflict::TooManyPendingForAgent => {
+                if let Some(full) = Scope::of(&met) {
+                    let held = cases.iter().filter(|case| case.status() == Status::Pending).count();
+                    return Ok(Attempt::Queue(full, u64::try_from(held).unwrap_or(u64::MAX)));
                 }
-                Conflict::CaseMoved(_)
-                | Conflict::TooLate(_)
-                | Conflict::MetersMoved
-                | Conflict::PeopleMoved
-                | Conflict::ReadOn
-                | Conflict::EventSeen
-                | Conflict::TooManyPending
-                | Conflict::TooManyPendingForAgent => {
-                    return Err(EngineError::Internal(format!("a new batch cannot meet {conflict:?} here")));
-                }
+            }
+            Conflict::CaseMoved(_)
+            | Conflict::TooLate(_)
+            | Conflict::PeopleMoved
+            | Conflict::ReadOn
+            | Conflict::EventSeen => {
+                return Err(EngineError::Internal(format!("a new batch cannot meet {met:?} here")));
             }
         }
-        Err(EngineError::Internal("the house rules kept changing".into()))
+        Ok(Attempt::Retry(met))
     }
 
     /// The batch that an action waits in, if it is of exactly these items.
@@ -211,7 +253,7 @@ impl Engine {
             Err(CommitError::Conflict(Conflict::IdempotencyKeyUsed { request, action })) => {
                 self.batch_of_key(agent, idempotency, request, action).await
             }
-            Err(error) => Err(EngineError::unguarded(error)),
+            Err(error) => Err(EngineError::unexpected_conflict(error)),
         }
     }
 

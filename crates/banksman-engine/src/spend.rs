@@ -27,7 +27,7 @@ impl Engine {
                     Err(error.into())
                 }
             }
-            Err(error @ CommitError::Conflict(_)) => Err(EngineError::unguarded(error)),
+            Err(error @ CommitError::Conflict(_)) => Err(EngineError::unexpected_conflict(error)),
         }
     }
 }

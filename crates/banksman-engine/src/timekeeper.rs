@@ -58,7 +58,7 @@ impl Engine {
         let mut workers = vec![
             tokio::spawn(async move { keep_time.keep_time().await }),
             tokio::spawn(async move { dispatch.dispatch(sink).await }),
-            tokio::spawn(async move { hear.hear().await }),
+            tokio::spawn(async move { hear.take_in_abandoned_commits().await }),
             tokio::spawn(keep_ledger.keep_ledger()),
         ];
         if let Some(news) = self.store.follow(self.live.newest()) {

@@ -1,19 +1,16 @@
 //! The channels that people answer on.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use banksman_engine::Desk;
 use banksman_notify::Conversation;
+use banksman_outbox::Outbox;
 
-/// A channel that people answer on.
-#[derive(Clone)]
-pub struct Hook {
-    /// Who verifies what comes in, and answers.
-    pub conversation: Arc<dyn Conversation>,
-    /// Who may say what there.
-    pub desk: Arc<Desk>,
+/// The channels that people answer on.
+pub struct Hooks {
+    /// Who attends to what comes in.
+    pub outbox: Arc<Outbox>,
+    /// Who verifies it, and answers: by the name of the channel, which is the last part of the path that its provider
+    /// calls.
+    pub conversations: BTreeMap<String, Arc<dyn Conversation>>,
 }
-
-/// The channels that people answer on, by name: the last part of the path that their providers call.
-pub type Hooks = HashMap<String, Hook>;

@@ -22,7 +22,7 @@ mod server;
 pub use access::Access;
 pub use address::PublicAddress;
 pub use app::{App, AppConfig, Hosts};
-pub use hooks::{Hook, Hooks};
+pub use hooks::Hooks;
 pub use openapi::document;
 pub use problem::{CODES, Code};
 pub use router::{RouteInfo, route_table};

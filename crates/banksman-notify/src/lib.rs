@@ -2,7 +2,7 @@
 //!
 //! A [`Card`] is all that a person needs in order to decide, and nothing that policy redacts. A [`Channel`] takes a
 //! [`Message`] with cards to one address, once; whether and when to try again is not its business but the outbox's.
-//! What people answer comes back as an [`Inbound`]: verified by the channel, and no more than a wish until the engine
+//! What people answer comes back as an [`Inbound`]: verified by the channel, and no more than a wish until the outbox
 //! has asked who that is and what they may do. No channel decides anything, and none that fails approves anything.
 
 mod card;

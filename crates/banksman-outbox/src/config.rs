@@ -17,7 +17,7 @@ use serde_saphyr::Spanned;
 
 use crate::{ChannelRules, Contact, Directory, JobLimits, Limits};
 
-pub use opened::{OpenChannel, OpenedChannels};
+pub use opened::OpenedChannels;
 
 use opened::Carrier;
 use shape::{ContactFile, File, LimitsFile};

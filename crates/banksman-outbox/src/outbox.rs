@@ -7,11 +7,12 @@ use std::time::Duration;
 
 use banksman_core::{Case, Timestamp};
 use banksman_engine::{Engine, EngineError, LogSink, NoticeSink};
-use banksman_notify::{Channel, Message, Purpose, SendError, Sent};
+use banksman_notify::{Card, Channel, Message, Purpose, SendError, Sent, Showing};
 use banksman_store::{NewDelivery, StoredNotice};
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::attend::Allowance;
 use crate::jobs::Errands;
 use crate::plan::{Situation, plan};
 use crate::{AgentCaller, Directory, JobLimits};
@@ -26,6 +27,8 @@ pub struct Outbox {
     pub(crate) planned: Notify,
     /// How far this node has read the log; the place in the store may be behind.
     pub(crate) read_to: AtomicU64,
+    /// How much more of what is refused goes on record one by one.
+    pub(crate) allowance: Allowance,
     /// When each channel last took something, as far as this node knows.
     worked: Mutex<HashMap<String, Timestamp>>,
 }
@@ -57,6 +60,7 @@ impl Outbox {
             errands: None,
             planned: Notify::new(),
             read_to: AtomicU64::new(0),
+            allowance: Allowance::default(),
             worked: Mutex::default(),
         }
     }
@@ -78,6 +82,12 @@ impl Outbox {
     #[must_use]
     pub fn may_decide(&self, channel: &str, case: &Case) -> bool {
         self.directory.may_decide(channel, case, self.engine.legs(case).as_deref())
+    }
+
+    /// How a channel shows an action as it stands.
+    pub(crate) fn card(&self, channel: &str, case: &Case) -> Card {
+        let may_decide = self.may_decide(channel, case);
+        Card::of(case, Showing { console: &self.directory.console, may_decide })
     }
 
     /// Starts a worker for each channel, and those who read the log and call the agents' side. What they leave undone,

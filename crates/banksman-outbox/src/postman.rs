@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use banksman_core::{Case, DeliveryStatus, Purpose, Timestamp};
 use banksman_engine::EngineError;
-use banksman_notify::{Card, Channel, Message, Showing};
+use banksman_notify::{Card, Channel, Message};
 use banksman_store::{Attempt, Delivery, Post};
 use futures_util::StreamExt as _;
 
@@ -254,7 +254,7 @@ impl Outbox {
         let mut cards = Vec::with_capacity(shown.len());
         for delivery in shown {
             match self.engine.case(delivery.action).await {
-                Ok(case) => cards.push(self.card(&delivery, &case)),
+                Ok(case) => cards.push(self.card_of(&delivery, &case)),
                 Err(EngineError::NotFound) => {}
                 Err(error) => return Err(error),
             }
@@ -262,9 +262,8 @@ impl Outbox {
         Ok((cards, earlier))
     }
 
-    fn card(&self, delivery: &Delivery, case: &Case) -> Card {
-        let may_decide = self.may_decide(&delivery.channel, case);
-        let card = Card::of(case, Showing { console: &self.directory.console, may_decide });
+    fn card_of(&self, delivery: &Delivery, case: &Case) -> Card {
+        let card = self.card(&delivery.channel, case);
         if delivery.version == case.version { card } else { card.outdated() }
     }
 }

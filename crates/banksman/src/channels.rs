@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use banksman_engine::Engine;
-use banksman_http::{App, Hook};
+use banksman_http::{App, Hooks};
 use banksman_outbox::{Config, OpenedChannels};
 use banksman_policy::Policy;
 use tokio::task::JoinHandle;
@@ -45,11 +45,7 @@ pub(crate) fn open(
     }
     let OpenedChannels { outbox, conversations } =
         config.open(Arc::clone(engine)).map_err(|problem| stop(Exit::Usage, problem))?;
-    let hooks = conversations
-        .into_iter()
-        .map(|(name, open)| (name, Hook { conversation: open.conversation, desk: open.desk }))
-        .collect();
-    app.listen_on(hooks);
+    app.listen_on(Hooks { outbox: Arc::clone(&outbox), conversations });
     app.tell_by(Arc::clone(&outbox));
     let mut workers = engine.start_workers(Arc::clone(&outbox) as _);
     workers.extend(outbox.start_workers());

@@ -5,7 +5,7 @@ use crate::audit::Fact;
 use crate::redact::Hidden;
 use crate::{Actor, Case, Refusal, State};
 
-/// Withdraws what nobody has decided yet.
+/// Withdraws what nobody has decided yet, and takes back an authorisation that nobody has used.
 pub(super) fn cancel(
     case: &Case,
     by: Actor,
@@ -20,8 +20,12 @@ pub(super) fn cancel(
             let state = State::Cancelled { at: now, by: who(&by), reason };
             Ok(moved(case.clone(), state, now, by, Fact::Cancelled { reason: told }, Vec::new()))
         }
-        // An authorisation that nobody used yet is taken back rather than withdrawn.
-        State::Authorised { .. } => revoke(case, by, reason, moment),
+        State::Authorised { lapses_at, .. } if *lapses_at <= now => Err(Refusal::Lapsed { at: *lapses_at }),
+        State::Authorised { .. } => {
+            let told = discreet(case, reason.as_deref());
+            let state = State::Revoked { at: now, by: who(&by), reason };
+            Ok(moved(case.clone(), state, now, by, Fact::Revoked { reason: told }, Vec::new()))
+        }
         State::Expired { at } => Err(Refusal::Expired { at: *at }),
         State::Lapsed { at } => Err(Refusal::Lapsed { at: *at }),
         State::Executing { claim, .. }
@@ -31,35 +35,6 @@ pub(super) fn cancel(
         State::Blocked { .. } | State::Denied { .. } | State::Cancelled { .. } | State::Revoked { .. } => {
             Err(Refusal::AlreadyDecided { status: case.status(), by: None })
         }
-    }
-}
-
-/// Takes an authorisation back before it is used.
-pub(super) fn revoke(
-    case: &Case,
-    by: Actor,
-    reason: Option<String>,
-    moment: &Moment<'_>,
-) -> Result<Transition, Refusal> {
-    let now = moment.now;
-    match &case.state {
-        State::Authorised { lapses_at, .. } if *lapses_at <= now => Err(Refusal::Lapsed { at: *lapses_at }),
-        State::Authorised { .. } => {
-            let told = discreet(case, reason.as_deref());
-            let state = State::Revoked { at: now, by: who(&by), reason };
-            Ok(moved(case.clone(), state, now, by, Fact::Revoked { reason: told }, Vec::new()))
-        }
-        State::Lapsed { at } => Err(Refusal::Lapsed { at: *at }),
-        State::Executing { claim, .. }
-        | State::Succeeded { claim, .. }
-        | State::Failed { claim, .. }
-        | State::Unknown { claim, .. } => Err(Refusal::AlreadyClaimed { at: claim.at }),
-        State::Blocked { .. }
-        | State::Pending { .. }
-        | State::Denied { .. }
-        | State::Expired { .. }
-        | State::Cancelled { .. }
-        | State::Revoked { .. } => Err(Refusal::NotAuthorised { status: case.status() }),
     }
 }
 

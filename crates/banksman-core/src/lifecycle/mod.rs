@@ -58,15 +58,8 @@ pub enum Command {
     Decide(Ballot),
     /// A reviewer edits: a new version, assessed and judged.
     Edit(Edit),
-    /// The agent withdraws it, or a reviewer takes it off the table.
+    /// The agent withdraws it, or a reviewer takes it off the table; an authorisation that nobody used is taken back.
     Cancel {
-        /// Who.
-        by: Actor,
-        /// Why.
-        reason: Option<String>,
-    },
-    /// A reviewer takes an authorisation back.
-    Revoke {
         /// Who.
         by: Actor,
         /// Why.
@@ -201,7 +194,6 @@ pub fn step(case: &Case, command: Command, moment: &Moment<'_>) -> Result<Transi
         Command::Decide(ballot) => decide::decide(case, ballot, moment),
         Command::Edit(edit) => decide::edit(case, edit, moment),
         Command::Cancel { by, reason } => close::cancel(case, by, reason, moment),
-        Command::Revoke { by, reason } => close::revoke(case, by, reason, moment),
         Command::Claim(request) => claim::claim(case, &request, moment),
         Command::Report(outcome) => claim::report(case, outcome, moment),
         Command::PassTime => close::pass_time(case, moment),

@@ -233,7 +233,6 @@ fn one_claim_and_one_outcome() {
         (1, Ask::Claim(None), "executing v1 until 11"),
         (1, Ask::Claim(None), "already_claimed"),
         (2, Ask::Cancel, "already_claimed"),
-        (2, Ask::Revoke, "already_claimed"),
         (10, Ask::PassTime, "not_due"),
         (10, Ask::Report, "succeeded v1"),
         (11, Ask::Report, "already_recorded"),
@@ -254,10 +253,16 @@ fn one_claim_and_one_outcome() {
     check(approved(), after_unknown);
     check(
         approved(),
-        [(30, Ask::Revoke, "lapsed"), (30, Ask::PassTime, "lapsed v1"), (31, Ask::Claim(None), "lapsed")],
+        [(30, Ask::Cancel, "lapsed"), (30, Ask::PassTime, "lapsed v1"), (31, Ask::Claim(None), "lapsed")],
     );
-    check(approved(), [(1, Ask::Revoke, "revoked v1"), (2, Ask::Claim(None), "not_authorised")]);
-    check(approved(), [(1, Ask::Cancel, "revoked v1"), (2, says("ann", Approve), "already_decided")]);
+    check(
+        approved(),
+        [
+            (1, Ask::Cancel, "revoked v1"),
+            (2, Ask::Claim(None), "not_authorised"),
+            (2, says("ann", Approve), "already_decided"),
+        ],
+    );
 }
 
 #[test]
@@ -274,7 +279,7 @@ fn a_freeze_stops_what_would_let_through_and_nothing_else() {
         (held(one()), 2, Ask::Cancel, "cancelled v1"),
         (held(one()), 60, Ask::PassTime, "expired v1"),
         (authorised(), 2, Ask::Claim(None), "frozen"),
-        (authorised(), 2, Ask::Revoke, "revoked v1"),
+        (authorised(), 2, Ask::Cancel, "revoked v1"),
         (authorised(), 30, Ask::PassTime, "lapsed v1"),
         (executing(), 2, Ask::Report, "succeeded v1"),
         (executing(), 11, Ask::PassTime, "unknown v1, tell outcome_unknown"),
@@ -328,12 +333,5 @@ fn how_a_life_begins() {
     {
         check(blocked.clone(), [(1, ask, "already_decided")]);
     }
-    check(
-        blocked,
-        [
-            (1, Ask::Claim(None), "not_authorised"),
-            (1, Ask::Revoke, "not_authorised"),
-            (99, Ask::PassTime, "not_due"),
-        ],
-    );
+    check(blocked, [(1, Ask::Claim(None), "not_authorised"), (99, Ask::PassTime, "not_due")]);
 }

@@ -35,7 +35,6 @@ pub(crate) enum Ask {
     Decide(Vote),
     Edit { vote: Vote, edited: Terms, amount: u32 },
     Cancel,
-    Revoke,
     Claim { digest_is_right: bool, preconditions: Option<&'static str> },
     Report { succeeded: bool },
     PassTime,
@@ -175,8 +174,7 @@ fn turn() -> impl Strategy<Value = Turn> {
         10 => vote(vec![Approve, Approve, Approve, Approve, Approve, Deny, Respond, Modify]).prop_map(Ask::Decide),
         4 => (vote(vec![Modify, Modify, Modify, Approve, Deny]), terms(), 1u32..4)
             .prop_map(|(vote, edited, amount)| Ask::Edit { vote, edited, amount }),
-        1 => Just(Ask::Cancel),
-        1 => Just(Ask::Revoke),
+        2 => Just(Ask::Cancel),
         5 => (prop::bool::weighted(0.9), seen)
             .prop_map(|(digest_is_right, preconditions)| Ask::Claim { digest_is_right, preconditions }),
         3 => any::<bool>().prop_map(|succeeded| Ask::Report { succeeded }),
@@ -225,7 +223,6 @@ fn command(ask: &Ask, case: &Case) -> Command {
             Command::Edit(Edit { ballot: ballot(vote, case), submission: edited(case, terms, *amount) })
         }
         Ask::Cancel => Command::Cancel { by: by(), reason: None },
-        Ask::Revoke => Command::Revoke { by: by(), reason: None },
         Ask::Claim { digest_is_right, preconditions } => Command::Claim(ClaimRequest {
             digest: if *digest_is_right { case.submission.digest } else { foreign_digest() },
             preconditions: json(*preconditions),

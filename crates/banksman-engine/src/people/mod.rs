@@ -19,7 +19,7 @@ mod vouched;
 
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Actor, PersonChange, PersonId, Principal, PrincipalKind, Standing, Timestamp};
-use banksman_store::{Commit, CommitError, Conflict, ControlChange, Credential, Person};
+use banksman_store::{Commit, ControlChange, Credential, Person};
 
 pub use accept::{AcceptedInvitation, FirstFactor};
 pub use browsers::BrowserMark;
@@ -35,7 +35,7 @@ pub use vouched::VouchedFor;
 pub(crate) use desk::IdentityDesk;
 pub(crate) use sessions::SESSION_PREFIX;
 
-use crate::advance::TRIES;
+use crate::house::UnderRules;
 use crate::{Engine, EngineError};
 
 /// Who changes something about people.
@@ -47,7 +47,14 @@ pub enum By<'a> {
     Person(&'a Principal),
 }
 
-impl By<'_> {
+impl<'a> By<'a> {
+    fn principal(&self) -> Option<&'a Principal> {
+        match self {
+            Self::Operator => None,
+            Self::Person(principal) => Some(principal),
+        }
+    }
+
     fn actor(&self) -> Actor {
         match self {
             Self::Operator => Actor::Operator,
@@ -64,10 +71,7 @@ impl By<'_> {
     }
 
     fn name(&self) -> Option<&str> {
-        match self {
-            Self::Operator => None,
-            Self::Person(principal) => Some(&principal.name),
-        }
+        self.principal().map(|principal| principal.name.as_str())
     }
 }
 
@@ -179,16 +183,8 @@ impl Engine {
         by: By<'_>,
         plan: impl Fn(&Folk) -> Result<Amendment<T>, EngineError> + Send + Sync,
     ) -> Result<T, EngineError> {
-        for _ in 0..TRIES {
-            // The epochs before the people: whoever changes one in between raises them, and the guard fails.
-            let house = self.house().await?;
-            let control_epoch = match by {
-                By::Person(principal) => {
-                    self.confirm(principal, house.epoch).await?;
-                    Some(house.epoch)
-                }
-                By::Operator => None,
-            };
+        let (asking, plan) = (by.principal(), &plan);
+        self.commit_under_rules(asking, move |rules| async move {
             let folk = Folk {
                 people: self.store.people().await?,
                 credentials: self.store.credentials().await?,
@@ -197,30 +193,19 @@ impl Engine {
             let Amendment { people, mut control, changes, actor, answer } = plan(&folk)?;
             let actor = actor.unwrap_or_else(|| by.actor());
             control.extend(people.into_iter().map(|person| folk.written(person)));
-            let changes_rights = control.iter().any(ControlChange::raises_epoch);
             let event =
                 |(person, change)| Event::general(folk.now, actor.clone(), Fact::Person { person, change });
             let commit = Commit {
-                control_epoch,
-                people_epoch: Some(house.people_epoch),
+                // Whoever is at the machine goes by no rights that the house rules could take away.
+                control_epoch: asking.map(|_| rules.epoch),
+                people_epoch: Some(rules.people_epoch),
                 control,
                 events: changes.into_iter().map(event).collect(),
                 ..Commit::default()
             };
-            match self.commit(commit).await {
-                Ok(committed) => {
-                    self.live.advance(committed.last_seq);
-                    if changes_rights {
-                        self.credentials.forget_all();
-                        self.reload_control().await?;
-                    }
-                    return Ok(answer);
-                }
-                Err(CommitError::Conflict(Conflict::ControlMoved | Conflict::PeopleMoved)) => {}
-                Err(error) => return Err(EngineError::unguarded(error)),
-            }
-        }
-        Err(EngineError::Internal("people kept changing".into()))
+            Ok(UnderRules::Write(Box::new(commit), answer))
+        })
+        .await
     }
 
     /// Everyone, also those who were removed.

@@ -135,7 +135,7 @@ impl Engine {
             Ok(counted) => Ok(Some(counted)),
             Err(EngineError::Unauthenticated) => {
                 // Nothing to write; but then this answer would come sooner than others.
-                self.store.commit(Commit::default()).await.map_err(EngineError::unguarded)?;
+                self.store.commit(Commit::default()).await.map_err(EngineError::unexpected_conflict)?;
                 Ok(None)
             }
             Err(error) => Err(error),

@@ -269,7 +269,7 @@ async fn house_rules_that_failed_hold_only_if_they_were_stored() {
         world.store.next([Some(fault)]);
         assert!(is_lost(world.engine.change_mode(&world.ada, Mode::Shadow, None).await));
         let expected = if stored { Mode::Shadow } else { Mode::Production };
-        assert_eq!(world.engine.house().await.unwrap().mode, expected);
+        assert_eq!(world.engine.house_rules().await.unwrap().mode, expected);
 
         world.store.next([Some(fault)]);
         assert!(is_lost(world.engine.freeze(&world.ada, FreezeScope::Everything, "drill".into()).await));

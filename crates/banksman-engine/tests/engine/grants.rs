@@ -37,7 +37,7 @@ async fn approve_and_remember(world: &World, case: &Case, remember: Remember) ->
     let request = remembering(case, remember);
     let approved = world.engine.decide(&world.ann, case.id, request).await.unwrap();
     world.claim(&world.riley, &approved).await.unwrap();
-    world.engine.house().await.unwrap().grants.last().unwrap().clone()
+    world.engine.house_rules().await.unwrap().grants.last().unwrap().clone()
 }
 
 #[tokio::test]
@@ -83,7 +83,7 @@ async fn without_a_session_there_is_none_to_remember_it_in() {
     assert_eq!(refusal(refused).code(), "remember_not_allowed");
     // Nothing of it happened: neither the approval nor the grant.
     assert_eq!(world.stored(case.id).await.status(), Status::Pending);
-    assert!(world.engine.house().await.unwrap().grants.is_empty());
+    assert!(world.engine.house_rules().await.unwrap().grants.is_empty());
     world.close().await;
 }
 

@@ -209,3 +209,14 @@ async fn a_full_queue_takes_nothing_new_but_still_joins() {
     assert_eq!(world.store.pending_count().await.unwrap(), 3);
     world.close().await;
 }
+
+#[tokio::test]
+async fn a_proposal_under_way_takes_little_memory() {
+    let world = World::new().await;
+    let proposing = world.engine.propose(&world.riley, request("read", "{}"));
+    // Thousands wait at a time. What is rare is on the heap, or each of them would have room for it.
+    let taken = size_of_val(&proposing);
+    assert!(taken <= 5 * 1024, "{taken} bytes");
+    drop(proposing);
+    world.close().await;
+}

@@ -86,7 +86,7 @@ async fn the_mode_changes_one_step_at_a_time() {
     let skipped = error(world.engine.change_mode(&world.ada, Mode::Lab, None).await);
     assert!(matches!(skipped, EngineError::IllegalModeChange(_)), "{skipped:?}");
     world.engine.change_mode(&world.ada, Mode::Shadow, None).await.unwrap();
-    assert_eq!(world.engine.house().await.unwrap().mode, Mode::Shadow);
+    assert_eq!(world.engine.house_rules().await.unwrap().mode, Mode::Shadow);
     world.engine.propose(&world.riley, request("read", "{}")).await.unwrap();
     world.close().await;
 }

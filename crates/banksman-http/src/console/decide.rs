@@ -25,11 +25,9 @@ pub(crate) async fn decide(State(app): State<App>, visit: Visit, Signed { sessio
         return Ok(super::to(&format!("/actions/{id}")));
     }
     let message = fields.written("message");
-    let decision = match fields.parsed("decision")? {
-        // Words for the agent that stand in the form go to the agent, whichever of its buttons denies.
-        Decision::Deny if message.is_some() => Decision::Respond,
-        decision => decision,
-    };
+    let pressed = fields.parsed("decision")?;
+    // Words for the agent that stand in the form go to the agent, whichever of its buttons denies.
+    let decision = if pressed == Decision::Deny && message.is_some() { Decision::Respond } else { pressed };
     let request = DecisionRequest {
         decision,
         version: fields.parsed("version")?,

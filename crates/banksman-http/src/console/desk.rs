@@ -17,7 +17,7 @@ impl<'a> Desk<'a> {
     pub(super) async fn of(app: &App, session: &'a Session) -> Result<Self, ProblemError> {
         // The number before the picture: what happens in between is told twice rather than not at all.
         let newest = *app.engine.newest_event().borrow();
-        let control = app.engine.house().await?;
+        let control = app.engine.house_rules().await?;
         let house = House {
             mode: control.mode,
             observes: app.engine.mode_of(&control).observes,

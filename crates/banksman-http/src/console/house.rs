@@ -65,7 +65,7 @@ impl Room {
                 banksman_web::delegations(&frame, &all)
             }
             Self::Freezes => {
-                let house = app.engine.house().await?;
+                let house = app.engine.house_rules().await?;
                 let freezes: Vec<FreezeView> = house.freezes.iter().map(FreezeView::from).collect();
                 draft.known = names_that_wait(app).await?;
                 banksman_web::freezes(&frame, &freezes, &draft)

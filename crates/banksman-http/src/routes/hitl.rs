@@ -7,6 +7,7 @@ use axum::response::IntoResponse;
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::{ActionView, DecisionRequest};
 use banksman_core::{ActionId, Decision, Digest, Risk, State as CaseState, Status, Timestamp};
+use banksman_engine::EngineError;
 use banksman_mcp::result_of;
 use banksman_store::CaseQuery;
 use serde::{Deserialize, Deserializer, Serialize, de};
@@ -190,7 +191,19 @@ pub(crate) async fn decide(
         // A quorum may want more people.
         Status::Pending => json!({"status": "pending", "approvals": case.approvals().count()}),
         Status::Denied => json!({"status": "denied", "denied_by": by, "denied_at": at}),
-        _ => json!({"status": "approved", "approved_by": by, "approved_at": at}),
+        Status::Authorised => json!({"status": "approved", "approved_by": by, "approved_at": at}),
+        // A decision leaves an action in no other state; if one did, nobody is told that it may run.
+        status @ (Status::Blocked
+        | Status::Expired
+        | Status::Cancelled
+        | Status::Executing
+        | Status::Succeeded
+        | Status::Failed
+        | Status::Unknown
+        | Status::Lapsed
+        | Status::Revoked) => {
+            return Err(EngineError::Internal(format!("a decision left {id} {status}")).into());
+        }
     })
 }
 

@@ -3,15 +3,18 @@
 //! A provider wants an answer within three seconds, so it gets one as soon as what it sent is verified; what comes of
 //! it is told on the channel.
 
+use std::sync::Arc;
+
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::IntoResponse as _;
-use banksman_notify::{Heard, Reply};
+use banksman_notify::{Conversation, Heard, Reply};
+use banksman_outbox::Outbox;
 
 use super::Answer;
+use crate::App;
 use crate::body::SignedBody;
 use crate::problem::{Code, ProblemError};
-use crate::{App, Hook};
 
 /// `POST /hooks/{channel}`
 pub(crate) async fn post(
@@ -20,30 +23,31 @@ pub(crate) async fn post(
     headers: HeaderMap,
     body: SignedBody,
 ) -> Answer {
-    let hook = app.hooks.get().and_then(|hooks| hooks.get(&channel)).cloned();
-    let hook =
-        hook.ok_or_else(|| ProblemError::new(Code::NotFound, "nobody answers on a channel of that name"))?;
-    match hook.conversation.hear(&headers, &body.0, app.engine.now()) {
+    let hooked = app.hooks.get().and_then(|hooks| Some((hooks, hooks.conversations.get(&channel)?)));
+    let (hooks, conversation) = hooked
+        .ok_or_else(|| ProblemError::new(Code::NotFound, "nobody answers on a channel of that name"))?;
+    match conversation.hear(&headers, &body.0, app.engine.now()) {
         Ok(heard) => {
+            let (outbox, conversation) = (Arc::clone(&hooks.outbox), Arc::clone(conversation));
             let under_way = app.attending.begin();
             tokio::spawn(async move {
-                attend(&app, &hook, heard).await;
+                attend(&outbox, &channel, &*conversation, heard).await;
                 drop(under_way);
             });
             Ok(StatusCode::OK.into_response())
         }
         Err(unheard) => {
-            app.engine.unheard(&hook.desk, &unheard).await?;
+            hooks.outbox.unheard(&channel, &unheard).await?;
             Err(ProblemError::new(Code::NotSigned, unheard.to_string()))
         }
     }
 }
 
-async fn attend(app: &App, hook: &Hook, heard: Heard) {
+async fn attend(outbox: &Outbox, channel: &str, conversation: &dyn Conversation, heard: Heard) {
     for event in heard {
         let done = match &event {
-            Ok(inbound) => app.engine.attend(&hook.desk, inbound).await,
-            Err(unheard) => app.engine.unheard(&hook.desk, unheard).await.map(|()| None),
+            Ok(inbound) => outbox.attend(channel, inbound).await,
+            Err(unheard) => outbox.unheard(channel, unheard).await.map(|()| None),
         };
         let reply = done.unwrap_or_else(|error| {
             tracing::error!(%error, "what came in by a channel could not be attended to");
@@ -53,7 +57,7 @@ async fn attend(app: &App, hook: &Hook, heard: Heard) {
             ))
         });
         if let (Ok(inbound), Some(reply)) = (&event, reply)
-            && let Err(error) = hook.conversation.answer(inbound, &reply).await
+            && let Err(error) = conversation.answer(inbound, &reply).await
         {
             tracing::warn!(%error, "nobody could be told what came of it");
         }

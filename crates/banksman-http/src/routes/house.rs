@@ -38,7 +38,7 @@ pub(crate) async fn revoke_grant(
 }
 
 pub(crate) async fn freezes(State(app): State<App>, PersonCaller(_): PersonCaller) -> Answer {
-    let house = app.engine.house().await?;
+    let house = app.engine.house_rules().await?;
     ok(&List { items: house.freezes.iter().map(FreezeView::from).collect() })
 }
 

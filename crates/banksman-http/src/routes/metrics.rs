@@ -14,7 +14,7 @@ use crate::access::PersonCaller;
 const FORMAT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 pub(crate) async fn metrics(State(app): State<App>, PersonCaller(_): PersonCaller) -> Answer {
-    let house = app.engine.house().await?;
+    let house = app.engine.house_rules().await?;
     let pending = app.engine.pending_count().await?;
     let events = *app.engine.newest_event().borrow();
     let policy = app.engine.policy_in_force();

@@ -15,14 +15,7 @@ use tokio::process::Command;
 use crate::conformant;
 use crate::world::World;
 
-/// Where the packages are that other people's programs come in.
-pub(crate) fn packages() -> Option<PathBuf> {
-    let folder = std::env::var_os("BANKSMAN_MCP_PACKAGES").map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("skipped: `cargo xtask test` installs what this needs and sets BANKSMAN_MCP_PACKAGES");
-    }
-    folder
-}
+pub(crate) use banksman_faults::packages;
 
 pub(crate) fn node(packages: &Path) -> PathBuf {
     packages.join("node_modules/node/bin/node")

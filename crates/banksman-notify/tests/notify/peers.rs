@@ -3,7 +3,6 @@
 //! `cargo xtask test` installs them and says where they are; without them there is nothing to hold it against.
 
 use std::io::Write as _;
-use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use banksman_core::Decision;
@@ -38,10 +37,7 @@ fn messages() -> Vec<Message> {
 
 #[tokio::test]
 async fn the_providers_own_libraries_take_what_we_send_and_sign_what_we_take() {
-    let Some(packages) = std::env::var_os("BANKSMAN_MCP_PACKAGES").map(PathBuf::from) else {
-        eprintln!("skipped: `cargo xtask test` installs what this needs and sets BANKSMAN_MCP_PACKAGES");
-        return;
-    };
+    let Some(packages) = banksman_faults::packages() else { return };
     let taken = Service::start(|heard, _| well(heard)).unwrap();
     let (on_slack, views) = (slack(&taken), Service::start(|heard, _| well(heard)).unwrap());
     let pushed = Service::start(|_, _| Conduct::answer(200, "{}")).unwrap();

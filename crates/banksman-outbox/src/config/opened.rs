@@ -1,9 +1,9 @@
 //! Channels, made from what the file says.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use banksman_engine::{Desk, Engine};
+use banksman_engine::Engine;
 use banksman_notify::{
     Channel, Conversation, Email, EmailSettings, LINE_API, Line, LineSettings, MailSecurity, SLACK_API,
     Secret, SendError, SignedPost, Slack, SlackSettings, Webhook, WebhookKey, WebhookSettings,
@@ -25,20 +25,12 @@ pub(super) enum Carrier {
     Webhook(WebhookSettings),
 }
 
-/// A channel that people can answer on, and who they are there.
-pub struct OpenChannel {
-    /// What hears and answers.
-    pub conversation: Arc<dyn Conversation>,
-    /// Who may do what.
-    pub desk: Arc<Desk>,
-}
-
 /// Everything that was opened.
 pub struct OpenedChannels {
     /// What carries messages.
     pub outbox: Arc<Outbox>,
     /// What people can answer on, by name.
-    pub conversations: BTreeMap<String, OpenChannel>,
+    pub conversations: BTreeMap<String, Arc<dyn Conversation>>,
 }
 
 impl Carrier {
@@ -133,13 +125,7 @@ impl Config {
                 }
             };
             if let Some(conversation) = talk {
-                let theirs = directory.people.iter().filter_map(|(person, contact)| {
-                    contact.addresses.get(&name).map(|address| (address.clone(), person.clone()))
-                });
-                let people: HashMap<String, String> = theirs.collect();
-                let most = directory.channels.get(&name).and_then(|rules| rules.decide_up_to);
-                let desk = Arc::new(Desk::new(name.clone(), people, most, directory.console.clone()));
-                conversations.insert(name, OpenChannel { conversation, desk });
+                conversations.insert(name, conversation);
             }
         }
         let mut outbox = Outbox::new(Arc::clone(&engine), directory, channels);

@@ -122,7 +122,16 @@ fn asks_for(case: &Case, version: u32, now: Timestamp) -> Fate {
         State::Pending { .. } if case.version != version => Fate::Skip("it has been edited since"),
         State::Pending { .. } => Fate::Send,
         State::Expired { .. } => Fate::Skip("it has expired"),
-        _ => Fate::Skip("it has been settled"),
+        State::Blocked { .. }
+        | State::Authorised { .. }
+        | State::Denied { .. }
+        | State::Cancelled { .. }
+        | State::Executing { .. }
+        | State::Succeeded { .. }
+        | State::Failed { .. }
+        | State::Unknown { .. }
+        | State::Lapsed { .. }
+        | State::Revoked { .. } => Fate::Skip("it has been settled"),
     }
 }
 

@@ -23,10 +23,11 @@ async fn varied_cases(store: &Arc<dyn Store>) -> Vec<Case> {
             ..Proposal::number(number)
         };
         let case = hold(store, proposal.by(if number % 2 == 0 { "riley" } else { "bo" })).await;
-        let case = match (case.status(), number % 4) {
-            (Status::Pending, 1) => advance(store, deny(&case, second(101))).await,
-            (Status::Pending, 2) => advance(store, approve(&case, second(101))).await,
-            (Status::Authorised, 3) => advance(store, claim(&case, second(101))).await,
+        let is = |status| case.status() == status;
+        let case = match number % 4 {
+            1 if is(Status::Pending) => advance(store, deny(&case, second(101))).await,
+            2 if is(Status::Pending) => advance(store, approve(&case, second(101))).await,
+            3 if is(Status::Authorised) => advance(store, claim(&case, second(101))).await,
             _ => case,
         };
         cases.push(case);

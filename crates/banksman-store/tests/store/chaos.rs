@@ -218,7 +218,7 @@ async fn whatever_breaks_and_whenever_what_was_acknowledged_is_there_once() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn when_the_databases_disk_is_full_what_was_acknowledged_is_there_and_nothing_is_half() {
     let Some(disk) = SmallDisk::of(160) else {
-        return eprintln!("skipped: only root can make a disk that is small enough to fill");
+        return banksman_faults::skip_without_small_disk();
     };
     let mut cluster = Cluster::start_with_data(disk.path().join("data")).expect("a server on a small disk");
     let store = PostgresStore::open(&cluster.url()).await.expect("a store");

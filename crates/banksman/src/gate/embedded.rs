@@ -82,10 +82,11 @@ pub(crate) fn refusal(verdict: &Verdict) -> Option<Denial> {
 /// What policy wants that one person without a name cannot give.
 fn beyond_one_person(verdict: &Verdict) -> Option<String> {
     let mut needs = Vec::new();
-    match (verdict.quorum.count(), verdict.tier) {
-        (0 | 1, Tier::Escalate) => needs.push("someone to escalate it to".to_owned()),
-        (0 | 1, Tier::Auto | Tier::Notify | Tier::Approve | Tier::Block) => {}
-        (people, _) => needs.push(format!("{people} different people")),
+    let people = verdict.quorum.count();
+    if people > 1 {
+        needs.push(format!("{people} different people"));
+    } else if verdict.tier == Tier::Escalate {
+        needs.push("someone to escalate it to".to_owned());
     }
     needs.extend(verdict.quorum.roles().iter().map(|role| format!("someone of the role {role}")));
     if verdict.require_passkey {

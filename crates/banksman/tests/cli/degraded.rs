@@ -196,7 +196,7 @@ fn a_read_only_database_can_be_looked_at_and_lets_nothing_through() {
 #[test]
 fn a_full_disk_lets_nothing_through_and_when_there_is_room_it_goes_on() {
     let Some(disk) = SmallDisk::of(4) else {
-        return eprintln!("skipped: only root can make a disk that is small enough to fill");
+        return banksman_faults::skip_without_small_disk();
     };
     let mut installation = Installation::new();
     installation.keep_data_in(disk.path().join("data"));

@@ -84,8 +84,7 @@ fn the_agent_to_copy_runs_what_was_approved_once_and_tells_why_not() {
 
 #[test]
 fn every_call_of_the_page_is_answered() {
-    if Command::new("curl").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no curl here");
+    if !banksman_faults::has_curl() {
         return;
     }
     let installation = Installation::new();

@@ -70,10 +70,7 @@ struct Scene {
 impl Scene {
     /// `None` where the packages are not installed.
     fn set() -> Option<(Self, Agent, Server)> {
-        let Some(packages) = std::env::var_os("BANKSMAN_MCP_PACKAGES").map(PathBuf::from) else {
-            eprintln!("skipped: `cargo xtask test` installs what this needs and sets BANKSMAN_MCP_PACKAGES");
-            return None;
-        };
+        let packages = banksman_faults::packages()?;
         let installation = Installation::new();
         // A first start makes the tokens.
         let first = installation.serve();

@@ -24,8 +24,7 @@ fn the_first_start_prints_a_command_that_gets_held_when_pasted() {
     // Up to the empty line, with its continuation lines, as someone would select it.
     let command = text[start..].split("\n\n").next().unwrap();
     assert!(command.contains("\\\n"), "{command}");
-    if Command::new("curl").arg("--version").output().is_err() {
-        eprintln!("skipped: there is no curl here to paste the command into");
+    if !banksman_faults::has_curl() {
         return;
     }
     let output = Command::new("sh").args(["-c", command]).output().unwrap();

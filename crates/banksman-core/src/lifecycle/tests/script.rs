@@ -81,7 +81,6 @@ pub(super) fn held(verdict: Verdict) -> Case {
 pub(super) enum Ask {
     Vote(Vote),
     Cancel,
-    Revoke,
     Claim(Option<&'static str>),
     ClaimOther,
     Report,
@@ -138,7 +137,6 @@ pub(super) fn command(ask: Ask, case: &Case) -> Command {
             }
         }
         Ask::Cancel => Command::Cancel { by: Actor::Agent { name: "riley".into() }, reason: None },
-        Ask::Revoke => Command::Revoke { by: Actor::Reviewer { name: "ann".into() }, reason: None },
         Ask::Claim(seen) => {
             Command::Claim(ClaimRequest { digest: case.submission.digest, preconditions: seen.map(json) })
         }

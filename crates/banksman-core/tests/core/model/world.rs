@@ -69,7 +69,6 @@ pub(super) enum Verb {
     Decide { decision: Decision, seen: Seen },
     Edit { to: usize, seen: Seen },
     Cancel,
-    Revoke,
     Claim { submission: usize },
     Report,
     PassTime,
@@ -217,8 +216,13 @@ impl House {
                 ballot: ballot(Decision::Modify, seen),
                 submission: Arc::clone(&self.submissions[to]),
             }),
-            Verb::Cancel => Command::Cancel { by: Actor::Agent { name: "riley".into() }, reason: None },
-            Verb::Revoke => Command::Revoke { by: Actor::Reviewer { name: "ann".into() }, reason: None },
+            Verb::Cancel => {
+                let by = match who {
+                    Who::Person(_) => Actor::Reviewer { name: "ann".into() },
+                    Who::Agent | Who::Executor(_) | Who::Worker => Actor::Agent { name: "riley".into() },
+                };
+                Command::Cancel { by, reason: None }
+            }
             Verb::Claim { submission } => Command::Claim(ClaimRequest {
                 digest: self.submissions[submission].digest,
                 preconditions: None,
@@ -312,8 +316,9 @@ impl House {
         if self.tries.cancel {
             wishes.push((Who::Agent, Verb::Cancel));
         }
-        if self.tries.revoke {
-            wishes.push((Who::Person(0), Verb::Revoke));
+        // To cancel what is authorised is to revoke it.
+        if self.tries.revoke && world.case.status() == Status::Authorised {
+            wishes.push((Who::Person(0), Verb::Cancel));
         }
         for (index, executor) in world.executors.iter().enumerate() {
             match executor {

@@ -196,13 +196,6 @@ impl Reference {
                 Executing | Succeeded | Failed | Unknown => Err("already_claimed"),
                 Blocked | Denied | Cancelled | Revoked => Err("already_decided"),
             },
-            Ask::Revoke => match self.status {
-                Authorised if self.is_due(now) => Err("lapsed"),
-                Authorised => self.end(Revoked),
-                Lapsed => Err("lapsed"),
-                Executing | Succeeded | Failed | Unknown => Err("already_claimed"),
-                Blocked | Pending | Denied | Expired | Cancelled | Revoked => Err("not_authorised"),
-            },
             Ask::Claim { digest_is_right: false, .. } => Err("digest_mismatch"),
             Ask::Claim { preconditions, .. } => match self.status {
                 Authorised if self.is_due(now) => Err("lapsed"),

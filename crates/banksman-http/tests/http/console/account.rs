@@ -332,12 +332,12 @@ async fn a_new_password_signs_out_every_other_browser() {
 async fn whoever_tries_to_sign_in_moves_no_house_rules() {
     let server = Server::start().await;
     let ann = Ann::joins(&server).await;
-    let before = server.engine.house().await.unwrap();
+    let before = server.engine.house_rules().await.unwrap();
     for _ in 0..3 {
         assert!(is_out(&ann.signs_in("a guess at a password", "123456").await));
     }
     assert_eq!(ann.signs_in(PASSWORD, &ann.code()).await.status, 303);
-    let after = server.engine.house().await.unwrap();
+    let after = server.engine.house_rules().await.unwrap();
     assert_eq!(after.epoch, before.epoch, "commits of others start again for nothing");
     assert!(after.people_epoch > before.people_epoch);
 }

@@ -4,16 +4,16 @@ mod forged;
 mod line;
 mod slack;
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use aws_lc_rs::hmac;
 use banksman_core::Risk;
-use banksman_engine::Desk;
 use banksman_faults::{Conduct, Heard, Service};
-use banksman_http::Hook;
-use banksman_notify::{Line, LineSettings, Secret, Slack, SlackSettings};
+use banksman_http::Hooks;
+use banksman_notify::{Conversation, Line, LineSettings, Secret, Slack, SlackSettings};
+use banksman_outbox::{ChannelRules, Contact, Directory, Outbox};
 use banksman_outward::{Outward, Reach};
 use base64::Engine as _;
 use serde_json::{Value, json};
@@ -55,17 +55,25 @@ impl House {
                 api: provider.url().parse().unwrap(),
             },
         );
-        let people: HashMap<String, String> =
-            [("ANN", "ann"), ("BEN", "ben"), ("OLGA", "olga"), ("GHOST", "ghost")]
-                .map(|(there, here)| (there.to_owned(), here.to_owned()))
-                .into();
-        let desk = |name: &str| {
-            Arc::new(Desk::new(name, people.clone(), most, format!("http://{}", server.address)))
+        let everywhere = |there: &str| {
+            let addresses = ["slack", "line"].map(|channel| (channel.to_owned(), there.to_owned())).into();
+            Contact { addresses, ..Contact::default() }
         };
-        server.app.listen_on(HashMap::from([
-            ("slack".to_owned(), Hook { conversation: Arc::new(slack), desk: desk("slack") }),
-            ("line".to_owned(), Hook { conversation: Arc::new(line), desk: desk("line") }),
-        ]));
+        let directory = Directory {
+            console: format!("http://{}", server.address),
+            people: [("ANN", "ann"), ("BEN", "ben"), ("OLGA", "olga"), ("GHOST", "ghost")]
+                .map(|(there, here)| (here.to_owned(), everywhere(there)))
+                .into(),
+            channels: ["slack", "line"]
+                .map(|channel| (channel.to_owned(), ChannelRules { decide_up_to: most }))
+                .into(),
+            ..Directory::default()
+        };
+        let (slack, line): (Arc<dyn Conversation>, Arc<dyn Conversation>) = (Arc::new(slack), Arc::new(line));
+        server.app.listen_on(Hooks {
+            outbox: Arc::new(Outbox::new(Arc::clone(&server.engine), directory, BTreeMap::new())),
+            conversations: [("slack".to_owned(), slack), ("line".to_owned(), line)].into(),
+        });
         Self { server, provider }
     }
 

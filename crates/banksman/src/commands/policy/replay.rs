@@ -156,10 +156,12 @@ impl Again<'_> {
 }
 
 fn ending(status: Status) -> Ending {
-    match status {
-        Status::Failed => Ending::Failed,
-        status if status.never_ran() => Ending::NeverRan,
-        _ => Ending::Ran,
+    if status == Status::Failed {
+        Ending::Failed
+    } else if status.never_ran() {
+        Ending::NeverRan
+    } else {
+        Ending::Ran
     }
 }
 

@@ -6,62 +6,22 @@
 mod record;
 mod words;
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use banksman_core::json::CanonicalJson;
 use banksman_core::redact::redacted;
 use banksman_core::visible::pretty;
 use banksman_core::wire::DecisionRequest;
-use banksman_core::{Case, Decision, Principal, Risk};
-use banksman_notify::{Binding, Card, Inbound, Reply, Showing, Unheard, Wish};
-use banksman_policy::Leg;
-use banksman_store::{Commit, CommitError, Conflict, Post, SeenEvent};
+use banksman_core::{Case, Decision, Principal};
+use banksman_engine::EngineError;
+use banksman_notify::{Binding, Card, Inbound, Reply, Unheard, Wish};
 
-use crate::{Engine, EngineError};
+use crate::Outbox;
 
-use record::Allowance;
+pub(crate) use record::Allowance;
 
 /// For how long events are remembered: longer than any channel listens to an old one.
 const REMEMBERED: Duration = Duration::from_secs(3 * 24 * 3600);
-
-/// Who answers on a channel, and what may be decided there.
-#[derive(Debug)]
-pub struct Desk {
-    channel: String,
-    people: HashMap<String, String>,
-    decides_up_to: Option<Risk>,
-    console: String,
-    allowance: Allowance,
-}
-
-impl Desk {
-    /// The desk of a channel: `people` are reviewers' names by the provider's ids of them; what is riskier than
-    /// `decides_up_to` is decided in the console.
-    #[must_use]
-    pub fn new(
-        channel: impl Into<String>,
-        people: HashMap<String, String>,
-        decides_up_to: Option<Risk>,
-        console: impl Into<String>,
-    ) -> Self {
-        Self {
-            channel: channel.into(),
-            people,
-            decides_up_to,
-            console: console.into(),
-            allowance: Allowance::default(),
-        }
-    }
-
-    /// How this channel shows an action.
-    #[must_use]
-    pub fn card(&self, case: &Case) -> Card {
-        let risk = case.submission.verdict.risk;
-        let may_decide = self.decides_up_to.is_some_and(|most| risk <= most);
-        Card::of(case, Showing { console: &self.console, may_decide })
-    }
-}
 
 /// Why an event changes nothing, as the audit log names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,53 +53,53 @@ impl Why {
     }
 }
 
-impl Engine {
+impl Outbox {
     /// Records that a request was not listened to.
     ///
     /// # Errors
     /// If it cannot be recorded.
-    pub async fn unheard(&self, desk: &Desk, unheard: &Unheard) -> Result<(), EngineError> {
+    pub async fn unheard(&self, channel: &str, unheard: &Unheard) -> Result<(), EngineError> {
         let why = match unheard {
             Unheard::Forged => Why::Forged,
             Unheard::Late => Why::Late,
             Unheard::Unreadable(_) => Why::Unreadable,
         };
-        self.record_refused(desk, why, None).await
+        self.record_refused(channel, why, None).await
     }
 
     /// Does what someone on a channel wants, if they may; says what to tell them.
     ///
     /// # Errors
     /// If the store cannot be used. Nothing was decided then.
-    pub async fn attend(&self, desk: &Desk, inbound: &Inbound) -> Result<Option<Reply>, EngineError> {
-        if !self.is_first(desk, inbound).await? {
-            self.record_refused(desk, Why::Replayed, Some(inbound)).await?;
+    pub async fn attend(&self, channel: &str, inbound: &Inbound) -> Result<Option<Reply>, EngineError> {
+        // Remembered before anything else: of an event that is heard twice at once, one is the first.
+        if !self.engine.is_heard_first(channel, &inbound.event, REMEMBERED).await? {
+            self.record_refused(channel, Why::Replayed, Some(inbound)).await?;
             return Ok(None);
         }
         let (about, decision) = match &inbound.wish {
             Wish::WhoAmI => return Ok(Some(words::who_am_i(inbound.who.as_deref()))),
             Wish::Decide { about, decision, .. } | Wish::Explain { about, decision } => (*about, *decision),
         };
-        let person = match self.identify(desk, inbound).await? {
+        let person = match self.identify(channel, inbound).await? {
             Ok(person) => person,
             Err(why) => {
-                self.record_refused(desk, why, Some(inbound)).await?;
+                self.record_refused(channel, why, Some(inbound)).await?;
                 return Ok(Some(words::not_you(why)));
             }
         };
-        let case = match self.recall(about.action).await {
+        let case = match self.engine.case(about.action).await {
             Ok(case) => case,
             Err(EngineError::NotFound) => {
-                self.record_refused(desk, Why::Refused("not_found"), Some(inbound)).await?;
+                self.record_refused(channel, Why::Refused("not_found"), Some(inbound)).await?;
                 return Ok(Some(Reply::Words("There is no such request any more.".into())));
             }
             Err(error) => return Err(error),
         };
-        let card = desk.card(&case);
         // An old card may have a button that this one would not have.
-        let routed_here = Leg::let_decide(&self.legs(&case).unwrap_or_default(), &desk.channel);
-        if decision.approves() && !(card.is_approved_here() && routed_here) {
-            self.record_refused(desk, Why::NotHere, Some(inbound)).await?;
+        let card = self.card(channel, &case);
+        if decision.approves() && !card.is_approved_here() {
+            self.record_refused(channel, Why::NotHere, Some(inbound)).await?;
             return Ok(Some(words::in_the_console(&card)));
         }
         match &inbound.wish {
@@ -150,32 +110,32 @@ impl Engine {
                     Ok(request) => request,
                     Err(problem) => return Ok(Some(Reply::Words(problem))),
                 };
-                self.decide_as(desk, inbound, &person, about, request).await.map(Some)
+                self.decide_as(channel, inbound, &person, about, request).await.map(Some)
             }
         }
     }
 
     async fn decide_as(
         &self,
-        desk: &Desk,
+        channel: &str,
         inbound: &Inbound,
         person: &Principal,
         about: Binding,
         request: DecisionRequest,
     ) -> Result<Reply, EngineError> {
         let decision = request.decision;
-        match self.decide_via(Some(&desk.channel), person, about.action, request, None).await {
-            Ok(case) => Ok(words::decided(&desk.card(&case), decision)),
+        match self.engine.decide_by_channel(channel, person, about.action, request).await {
+            Ok(case) => Ok(words::decided(&self.card(channel, &case), decision)),
             Err(EngineError::Refused { refusal, .. }) => {
-                let case = self.recall(about.action).await?;
-                self.record_refused(desk, Why::Refused(refusal.code()), Some(inbound)).await?;
-                Ok(words::refused(&refusal, &desk.card(&case)))
+                let case = self.engine.case(about.action).await?;
+                self.record_refused(channel, Why::Refused(refusal.code()), Some(inbound)).await?;
+                Ok(words::refused(&refusal, &self.card(channel, &case)))
             }
             Err(EngineError::InvalidArgs(problem) | EngineError::Invalid(problem)) => {
                 Ok(Reply::Words(format!("Nothing was decided: {problem}")))
             }
             Err(EngineError::Unauthenticated) => {
-                self.record_refused(desk, Why::NoRights, Some(inbound)).await?;
+                self.record_refused(channel, Why::NoRights, Some(inbound)).await?;
                 Ok(words::not_you(Why::NoRights))
             }
             Err(error) => Err(error),
@@ -183,33 +143,17 @@ impl Engine {
     }
 
     /// Who that is, as far as rights go. Nothing in the event says so but the provider's id of the person.
-    async fn identify(&self, desk: &Desk, inbound: &Inbound) -> Result<Result<Principal, Why>, EngineError> {
+    async fn identify(
+        &self,
+        channel: &str,
+        inbound: &Inbound,
+    ) -> Result<Result<Principal, Why>, EngineError> {
         let Some(who) = inbound.who.as_deref() else { return Ok(Err(Why::Nobody)) };
-        let Some(name) = desk.people.get(who) else { return Ok(Err(Why::Stranger)) };
-        match self.person_named(name).await {
+        let Some(name) = self.directory.reviewer(channel, who) else { return Ok(Err(Why::Stranger)) };
+        match self.engine.person_named(name).await {
             Ok(person) => Ok(Ok(person)),
             Err(EngineError::Unauthenticated) => Ok(Err(Why::NoRights)),
             Err(error) => Err(error),
-        }
-    }
-
-    /// Whether nobody, on any node, has heard this before. Remembered first: of an event that is heard twice at once,
-    /// one is the first.
-    async fn is_first(&self, desk: &Desk, inbound: &Inbound) -> Result<bool, EngineError> {
-        let now = self.clock.now();
-        let micros = i64::try_from(REMEMBERED.as_micros()).unwrap_or(i64::MAX);
-        let seen = SeenEvent {
-            channel: desk.channel.clone(),
-            event: inbound.event.clone(),
-            at: now,
-            forget_before: banksman_core::Timestamp::from_micros(now.as_micros().saturating_sub(micros)),
-        };
-        let post = Post { seen: Some(seen), ..Post::default() };
-        let commit = Commit { post: Some(Box::new(post)), ..Commit::default() };
-        match self.commit(commit).await {
-            Ok(_) => Ok(true),
-            Err(CommitError::Conflict(Conflict::EventSeen)) => Ok(false),
-            Err(error) => Err(EngineError::unguarded(error)),
         }
     }
 }

@@ -15,12 +15,12 @@ use crate::Engine;
 type Answer = Result<Committed, CommitError>;
 
 /// Where commits are told of that nobody heard the answer to.
-pub(crate) struct Unheard {
+pub(crate) struct AbandonedCommits {
     tell: mpsc::UnboundedSender<News>,
     told: Mutex<Option<mpsc::UnboundedReceiver<News>>>,
 }
 
-impl Default for Unheard {
+impl Default for AbandonedCommits {
     fn default() -> Self {
         let (tell, told) = mpsc::unbounded_channel();
         Self { tell, told: Mutex::new(Some(told)) }
@@ -31,7 +31,7 @@ impl Default for Unheard {
 struct OnItsWay<'e> {
     commit: Option<BoxFuture<'static, Answer>>,
     about: About,
-    unheard: &'e Unheard,
+    abandoned: &'e AbandonedCommits,
 }
 
 /// What a commit is about, to be told of if need be.
@@ -63,7 +63,7 @@ impl Drop for OnItsWay<'_> {
     fn drop(&mut self) {
         // Without a runtime nobody is left who could wait for anything.
         let (Some(commit), Ok(runtime)) = (self.commit.take(), Handle::try_current()) else { return };
-        let (about, tell) = (std::mem::take(&mut self.about), self.unheard.tell.clone());
+        let (about, tell) = (std::mem::take(&mut self.about), self.abandoned.tell.clone());
         runtime.spawn(async move {
             let news = match commit.await {
                 Ok(committed) => about.news(committed.last_seq),
@@ -78,12 +78,12 @@ impl Drop for OnItsWay<'_> {
 }
 
 impl Engine {
-    /// Commits. If the caller is dropped meanwhile, the commit goes on without it, and [`Engine::hear`] takes its place.
+    /// Commits. If the caller is dropped meanwhile, the commit goes on without it, and [`Engine::take_in_abandoned_commits`] takes its place.
     pub(crate) async fn commit(&self, commit: Commit) -> Answer {
         let about = About::of(&commit);
         let store = Arc::clone(&self.store);
         let commit: BoxFuture<'static, Answer> = Box::pin(async move { store.commit(commit).await });
-        let mut on_its_way = OnItsWay { commit: Some(commit), about, unheard: &self.unheard };
+        let mut on_its_way = OnItsWay { commit: Some(commit), about, abandoned: &self.abandoned_commits };
         let answer = poll_fn(|context| match on_its_way.commit.as_mut() {
             Some(commit) => commit.as_mut().poll(context),
             None => std::task::Poll::Pending,
@@ -93,9 +93,9 @@ impl Engine {
         answer
     }
 
-    /// Takes in what was committed unheard, as if another node had done it. Only the first call has anything to do.
-    pub(crate) async fn hear(&self) {
-        let told = self.unheard.told.lock().unwrap_or_else(PoisonError::into_inner).take();
+    /// Takes in what was committed while nobody waited for the answer, as if another node had done it. Only the first call has anything to do.
+    pub(crate) async fn take_in_abandoned_commits(&self) {
+        let told = self.abandoned_commits.told.lock().unwrap_or_else(PoisonError::into_inner).take();
         let Some(mut told) = told else { return };
         while let Some(news) = told.recv().await {
             self.take_in(&news).await;

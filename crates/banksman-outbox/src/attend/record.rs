@@ -7,11 +7,11 @@ use std::time::Duration;
 use banksman_core::audit::{Event, Fact};
 use banksman_core::visible::brief;
 use banksman_core::{Actor, Timestamp};
+use banksman_engine::EngineError;
 use banksman_notify::Inbound;
-use banksman_store::Commit;
 
-use super::{Desk, Why};
-use crate::{Engine, EngineError};
+use super::Why;
+use crate::Outbox;
 
 /// How many refusals of one kind, on one channel, are recorded one by one in a while; anyone can send forged requests.
 const RECORDED: u32 = 20;
@@ -20,10 +20,10 @@ const WHILE: Duration = Duration::from_secs(60);
 /// Ids are the provider's words.
 const LONGEST_ID: usize = 128;
 
-/// How many refusals there is still room for, of each kind: whoever floods us with forgeries does not keep what a
+/// How many refusals there is still room for, on each channel and of each kind: whoever floods us with forgeries does not keep what a
 /// stranger tried off the record. There are as many kinds as the program has names for.
 #[derive(Debug, Default)]
-pub(super) struct Allowance(Mutex<BTreeMap<&'static str, Used>>);
+pub(crate) struct Allowance(Mutex<BTreeMap<(String, &'static str), Used>>);
 
 #[derive(Debug, Default)]
 struct Used {
@@ -35,9 +35,9 @@ struct Used {
 impl Allowance {
     /// Room for one more, with how many of the kind were left out before; `None` if there is none, and then this one
     /// is.
-    pub(super) fn take(&self, kind: &'static str, now: Timestamp) -> Option<u64> {
+    fn take(&self, channel: &str, kind: &'static str, now: Timestamp) -> Option<u64> {
         let mut kinds = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let used = kinds.entry(kind).or_default();
+        let used = kinds.entry((channel.to_owned(), kind)).or_default();
         // A clock that goes backwards begins another while too.
         if now < used.since || now.since(used.since) >= WHILE {
             (used.since, used.recorded) = (now, 0);
@@ -51,17 +51,17 @@ impl Allowance {
     }
 }
 
-impl Engine {
+impl Outbox {
     /// Records that something that came in changes nothing.
     pub(super) async fn record_refused(
         &self,
-        desk: &Desk,
+        channel: &str,
         why: Why,
         inbound: Option<&Inbound>,
     ) -> Result<(), EngineError> {
-        let now = self.clock.now();
-        tracing::warn!(channel = %desk.channel, why = why.as_str(), "what came in by a channel was refused");
-        let Some(unrecorded) = desk.allowance.take(why.as_str(), now) else { return Ok(()) };
+        let now = self.engine.now();
+        tracing::warn!(channel, why = why.as_str(), "what came in by a channel was refused");
+        let Some(unrecorded) = self.allowance.take(channel, why.as_str(), now) else { return Ok(()) };
         let id = |text: &str| brief(text, LONGEST_ID);
         let fact = Fact::InboundRefused {
             why: why.as_str().to_owned(),
@@ -71,11 +71,8 @@ impl Engine {
             unrecorded,
         };
         // About the house: an event about an action is a step of it.
-        let event = Event::general(now, Actor::System, fact).by_way_of(&desk.channel);
-        let commit = Commit { events: vec![event], ..Commit::default() };
-        let committed = self.commit(commit).await.map_err(EngineError::unguarded)?;
-        self.live.advance(committed.last_seq);
-        Ok(())
+        let event = Event::general(now, Actor::System, fact).by_way_of(channel);
+        self.engine.record_events(vec![event]).await
     }
 }
 
@@ -87,13 +84,14 @@ mod tests {
     fn a_flood_is_counted_and_not_recorded_one_by_one() {
         let allowance = Allowance::default();
         let second = |count: i64| Timestamp::from_micros(count * 1_000_000);
-        let taken = (0..1000).filter(|_| allowance.take("forged", second(100)).is_some()).count();
+        let taken = (0..1000).filter(|_| allowance.take("slack", "forged", second(100)).is_some()).count();
         assert_eq!(taken, 20);
-        assert_eq!(allowance.take("forged", second(159)), None);
-        assert_eq!(allowance.take("stranger", second(159)), Some(0), "which is another matter");
-        assert_eq!(allowance.take("forged", second(160)), Some(981));
-        assert_eq!(allowance.take("forged", second(161)), Some(0));
+        assert_eq!(allowance.take("slack", "forged", second(159)), None);
+        assert_eq!(allowance.take("slack", "stranger", second(159)), Some(0), "which is another matter");
+        assert_eq!(allowance.take("line", "forged", second(159)), Some(0), "and so is another channel");
+        assert_eq!(allowance.take("slack", "forged", second(160)), Some(981));
+        assert_eq!(allowance.take("slack", "forged", second(161)), Some(0));
         // The clock went back.
-        assert_eq!(allowance.take("forged", second(3)), Some(0));
+        assert_eq!(allowance.take("slack", "forged", second(3)), Some(0));
     }
 }
