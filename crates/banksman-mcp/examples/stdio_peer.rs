@@ -45,7 +45,7 @@ fn main() {
             ]}),
             "tools/call" => match params["name"].as_str().unwrap() {
                 "die" => std::process::exit(3),
-                "ask" => {
+                "ask" | "send_ask" => {
                     asked = Some(id);
                     say(&json!({"jsonrpc": "2.0", "id": 0, "method": "roots/list"}));
                     continue;
@@ -66,7 +66,9 @@ fn main() {
                 "env" => {
                     json!({"content": [{"type": "text", "text": std::env::var("PEER_SECRET").unwrap_or_default()}]})
                 }
-                "pid" => json!({"content": [{"type": "text", "text": std::process::id().to_string()}]}),
+                "pid" | "send_pid" => {
+                    json!({"content": [{"type": "text", "text": std::process::id().to_string()}]})
+                }
                 _ => json!({"content": [{"type": "text", "text": params["arguments"].to_string()}]}),
             },
             _ => {

@@ -11,7 +11,7 @@ use crate::message::ClientSays;
 use crate::upstream::{Child, Greeting, Lane, Manner, Reach, SendError, Slots, Upstream};
 
 /// A program that no request reached for so long is ended.
-const IDLE: Duration = Duration::from_secs(15 * 60);
+pub(crate) const IDLE: Duration = Duration::from_secs(15 * 60);
 
 /// So many sessions that were ended are remembered, so that their ids say nothing any more.
 const ENDED: usize = 10_000;
@@ -159,9 +159,12 @@ impl Sessions {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).keys.contains(key)
     }
 
-    /// Ends programs that nobody uses.
-    pub(crate) fn sweep(&self) {
+    /// Ends programs that nobody uses, but for those of sessions in which something is still to run.
+    pub(crate) fn sweep(&self, needed: &HashSet<String>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.retain(|_, running| running.used_at.elapsed() < IDLE && !running.is_gone());
+        running.retain(|(session, _), running| {
+            let used = running.used_at.elapsed() < IDLE || needed.contains(session);
+            used && !running.is_gone()
+        });
     }
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -31,6 +31,9 @@ const QUEUE: usize = 64;
 /// How long a program has to end by itself once its input is closed, and again once it was told to.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// No message: behind it the program's input is closed.
+const END: Bytes = Bytes::new();
+
 /// How long what a program wrote before it ended is read. Only what it started may hold its output open for longer.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -39,6 +42,10 @@ pub(crate) struct Child {
     to_child: mpsc::Sender<Bytes>,
     state: Mutex<State>,
     manner: Manner,
+    /// That it is to end, though somebody still holds it.
+    closing: Arc<Notify>,
+    /// Closes when nothing is left of the process.
+    over: watch::Receiver<()>,
     /// Closes with this: that is how whoever looks after the process hears of it.
     _held: oneshot::Sender<()>,
 }
@@ -131,16 +138,25 @@ impl Child {
         };
         let (to_child, lines) = mpsc::channel(QUEUE);
         let (held, released) = oneshot::channel();
-        let child = Arc::new(Self { to_child, state: Mutex::default(), manner, _held: held });
+        let (closing, (alive, over)) = (Arc::new(Notify::new()), watch::channel(()));
+        let child = Self {
+            to_child,
+            state: Mutex::default(),
+            manner,
+            closing: Arc::clone(&closing),
+            over,
+            _held: held,
+        };
+        let child = Arc::new(child);
         tokio::spawn(log(name.to_owned(), BufReader::new(errors)));
-        let mut running =
-            Running { process, writing: tokio::spawn(write(input, lines)), child: Arc::downgrade(&child) };
+        let writing = tokio::spawn(write(input, lines));
+        let mut running = Running { process, writing, child: Arc::downgrade(&child), closing, grace: GRACE };
         let name = name.to_owned();
         tokio::spawn(async move {
             running.work(output, released).await;
             let status = running.end().await;
             tracing::info!(upstream = name, status, "an MCP server's program has ended");
-            drop(slot);
+            drop((slot, alive));
         });
         Ok(child)
     }
@@ -173,6 +189,14 @@ impl Child {
     pub(crate) async fn tell(&self, message: Bytes) -> Result<(), SendError> {
         let sent = self.to_child.send(one_line(&message)).await;
         sent.map_err(|_| SendError::NotSent("its program has ended".to_owned()))
+    }
+
+    /// Closes its input behind all that was sent, and returns when nothing is left of the process: one that does not end
+    /// by itself is told to, and then made to. What it says meanwhile is heard.
+    pub(crate) async fn close(&self) {
+        self.closing.notify_one();
+        let mut over = self.over.clone();
+        while over.changed().await.is_ok() {}
     }
 
     /// What the server says on its own account, from now on; whoever listened before does no longer.
@@ -267,6 +291,9 @@ struct Running {
     process: Process,
     writing: JoinHandle<()>,
     child: Weak<Child>,
+    closing: Arc<Notify>,
+    /// How long it has to end by itself.
+    grace: Duration,
 }
 
 impl Running {
@@ -285,6 +312,9 @@ impl Running {
             () = &mut reading => {}
             _ = released => return,
             _ = self.process.wait() => drop(timeout(LAST_WORDS, &mut reading).await),
+            () = closed(&self.closing, &self.child) => {
+                self.grace = Duration::ZERO;
+            }
         }
         if let Some(child) = self.child.upgrade() {
             child.end();
@@ -295,7 +325,7 @@ impl Running {
 
     /// Ends it as MCP has it: its input is closed (that is done, or on its way), then it is told to, then it is made to.
     async fn end(&mut self) -> String {
-        if timeout(GRACE, self.process.wait()).await.is_err() {
+        if timeout(self.grace, self.process.wait()).await.is_err() {
             // One that does not read would keep its input open for ever.
             self.writing.abort();
             self.terminate();
@@ -315,6 +345,20 @@ impl Running {
     }
 }
 
+/// Once it is to end: when its input is closed, and it has had its time since.
+async fn closed(closing: &Notify, child: &Weak<Child>) {
+    closing.notified().await;
+    let Some(to_child) = child.upgrade().map(|child| child.to_child.clone()) else { return };
+    // One that does not read does not get its end of input this way, but by a signal.
+    drop(
+        timeout(GRACE, async move {
+            drop(to_child.send(END).await);
+            std::future::pending::<()>().await;
+        })
+        .await,
+    );
+}
+
 fn is_also_an_answer(line: &[u8]) -> bool {
     Members::read_bytes(line)
         .is_none_or(|message| ["result", "error"].iter().any(|key| message.get(key).is_some()))
@@ -330,7 +374,7 @@ fn one_line(message: &Bytes) -> Bytes {
 }
 
 async fn write(mut input: ChildStdin, mut lines: mpsc::Receiver<Bytes>) {
-    while let Some(line) = lines.recv().await {
+    while let Some(line) = lines.recv().await.filter(|line| *line != END) {
         let written = async {
             input.write_all(&line).await?;
             input.write_all(b"\n").await?;

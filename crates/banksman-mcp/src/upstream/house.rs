@@ -1,7 +1,10 @@
-//! Our own session with a server: to learn what tools it has, and to run what was approved when its client is away.
+//! Our own sessions with a server: one to learn what tools it has, and one for each agent, to run what was approved when its
+//! client is away, or has none of its own. No agent's calls find what another has left behind in one.
 
-use std::sync::Arc;
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -13,16 +16,83 @@ use super::{Lane, Manner, Reach, Route, SendError, Slot, Upstream};
 use crate::message::{self, ERA_ONE, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
 
+/// For how long an answer to what we ask for ourselves is of use.
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
+
 const UNKNOWN_REVISION: &str = "it speaks no revision of MCP that we know";
 
-/// Our own session with a server, opened when it is first needed.
+/// Our own sessions with a server, each opened when it is first needed.
 #[derive(Default)]
 pub(crate) struct House {
-    open: Mutex<Option<Open>>,
+    ours: Arc<Room>,
+    agents: StdMutex<HashMap<String, Arc<Room>>>,
     next_id: AtomicU64,
     /// Whether it understands each era, once that is known.
     speaks_one: OnceCell<bool>,
     speaks_two: OnceCell<bool>,
+}
+
+/// The place of one session.
+#[derive(Default)]
+struct Room {
+    open: Mutex<Option<Open>>,
+    used_at: StdMutex<Option<Instant>>,
+}
+
+impl Room {
+    fn use_now(&self) {
+        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    fn is_idle_for(&self, time: Duration) -> bool {
+        let used_at = *self.used_at.lock().unwrap_or_else(PoisonError::into_inner);
+        used_at.is_some_and(|used_at| used_at.elapsed() >= time)
+    }
+}
+
+impl House {
+    fn agents(&self) -> MutexGuard<'_, HashMap<String, Arc<Room>>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn room(&self, agent: Option<&str>) -> Arc<Room> {
+        let Some(agent) = agent else { return Arc::clone(&self.ours) };
+        let mut agents = self.agents();
+        let room = match agents.get(agent) {
+            Some(room) => Arc::clone(room),
+            None => Arc::clone(agents.entry(agent.to_owned()).or_default()),
+        };
+        room.use_now();
+        room
+    }
+
+    /// The sessions of agents that nobody has used for so long, which are no longer ours: whoever asks has to end them.
+    pub(crate) async fn take_idle(&self, time: Duration) -> Vec<Lane> {
+        let idle: Vec<Arc<Room>> = {
+            let mut agents = self.agents();
+            // Whoever asks something in one holds it meanwhile.
+            let is_idle = |room: &Arc<Room>| Arc::strong_count(room) == 1 && room.is_idle_for(time);
+            let names: Vec<String> =
+                agents.iter().filter(|(_, room)| is_idle(room)).map(|(name, _)| name.clone()).collect();
+            names.iter().filter_map(|name| agents.remove(name)).collect()
+        };
+        let mut lanes = Vec::new();
+        for room in idle {
+            lanes.extend(room.open.lock().await.take().map(|open| open.lane));
+        }
+        lanes
+    }
+}
+
+/// For whom something is asked, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Behalf<'a> {
+    /// In whose session; without one, in that in which we ask for ourselves.
+    pub(crate) agent: Option<&'a str>,
+    /// Headers beside our own.
+    pub(crate) headers: &'a HeaderMap,
+    /// For how long the answer is of use.
+    pub(crate) patience: Duration,
 }
 
 #[derive(Clone)]
@@ -54,7 +124,8 @@ impl Upstream {
     /// # Errors
     /// If there is no result.
     pub(crate) async fn ask(&self, method: &str, params: &str) -> Result<String, HouseError> {
-        let answer = self.ask_as(method, params, &HeaderMap::new()).await?;
+        let behalf = Behalf { agent: None, headers: &HeaderMap::new(), patience: PATIENCE };
+        let answer = self.ask_as(behalf, method, params).await?;
         let reply = Reply::read(&answer.message).ok_or(HouseError::Unreadable)?;
         match (reply.result, reply.rpc_error()) {
             (Some(result), None) => Ok(result.get().to_owned()),
@@ -69,29 +140,31 @@ impl Upstream {
     /// If there is no answer.
     pub(crate) async fn ask_as(
         &self,
+        behalf: Behalf<'_>,
         method: &str,
         params: &str,
-        more: &HeaderMap,
     ) -> Result<Final, SendError> {
+        let room = self.house.room(behalf.agent);
         for attempt in 0..2 {
-            let open = self.house_session().await?;
+            let open = self.house_session(&room).await?;
             let id = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
-            let (lane, params) = framed(&open, method, params, more);
+            let (lane, params) = framed(&open, method, params, behalf.headers);
             let text = message::request(&id, method, &params);
             let asked = lane.ask(text.into(), Route { id: id.clone(), progress: None }).await;
             let answer = match asked {
-                Ok(answer) => answer.conclude(&id).await,
+                Ok(answer) => answer.conclude_within(Some(behalf.patience), &id).await,
                 Err(error) => Err(error),
             };
+            room.use_now();
             match answer {
                 // The server has forgotten our session. It says so instead of doing anything, so asking again is safe.
                 Ok(answer)
-                    if answer.status == StatusCode::NOT_FOUND && attempt == 0 && open.has_session() =>
+                    if answer.status == StatusCode::NOT_FOUND && attempt == 0 && open.lane.has_session() =>
                 {
-                    self.forget_house_session().await;
+                    *room.open.lock().await = None;
                 }
                 Err(SendError::NotSent(_)) if attempt == 0 && matches!(open.lane, Lane::Child(_)) => {
-                    self.forget_house_session().await;
+                    *room.open.lock().await = None;
                 }
                 answer => return answer,
             }
@@ -104,7 +177,7 @@ impl Upstream {
     /// # Errors
     /// If it cannot be reached.
     pub(crate) async fn introduction(&self) -> Result<(Era, Arc<str>), SendError> {
-        let open = self.house_session().await?;
+        let open = self.house_session(&self.house.ours).await?;
         Ok((open.era, open.said))
     }
 
@@ -120,12 +193,12 @@ impl Upstream {
     }
 
     async fn try_era_one(&self) -> Result<bool, SendError> {
-        Ok(self.house_session().await?.era == Era::One)
+        Ok(self.house_session(&self.house.ours).await?.era == Era::One)
     }
 
     async fn try_era_two(&self) -> Result<bool, SendError> {
         let Reach::Http(upstream) = &self.reach else {
-            return Ok(self.house_session().await?.era == Era::Two);
+            return Ok(self.house_session(&self.house.ours).await?.era == Era::Two);
         };
         match discover(Lane::http(upstream, own_headers(), None)).await {
             Ok(_) => Ok(true),
@@ -134,12 +207,8 @@ impl Upstream {
         }
     }
 
-    async fn forget_house_session(&self) {
-        *self.house.open.lock().await = None;
-    }
-
-    async fn house_session(&self) -> Result<Open, SendError> {
-        let mut open = self.house.open.lock().await;
+    async fn house_session(&self, room: &Room) -> Result<Open, SendError> {
+        let mut open = room.open.lock().await;
         let alive = |open: &&mut Open| !matches!(&open.lane, Lane::Child(child) if child.is_gone());
         if let Some(open) = open.as_mut().filter(alive) {
             return Ok(open.clone());
@@ -218,12 +287,6 @@ pub(crate) enum Greeting {
         lane: Lane,
         answer: Final,
     },
-}
-
-impl Open {
-    fn has_session(&self) -> bool {
-        matches!(&self.lane, Lane::Http { headers, .. } if headers.contains_key(SESSION))
-    }
 }
 
 /// Meets a server of era two.

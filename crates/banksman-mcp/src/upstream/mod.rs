@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 pub(crate) use child::{Child, Manner};
-pub(crate) use house::{Greeting, House, header_text, with_meta};
+pub(crate) use house::{Behalf, Greeting, House, header_text, with_meta};
 pub(crate) use lane::{Answer, Lane, Route};
 pub(crate) use slots::{Slot, Slots};
 
