@@ -86,7 +86,7 @@ fn main() {
                     continue;
                 }
                 "die" => std::process::exit(3),
-                "ask" => {
+                "ask" | "send_ask" => {
                     asked = Some(id);
                     say(&json!({"jsonrpc": "2.0", "id": 0, "method": "roots/list"}));
                     continue;
@@ -108,7 +108,9 @@ fn main() {
                     json!({"content": [{"type": "text", "text": std::env::var("PEER_SECRET").unwrap_or_default()}]})
                 }
                 "level" => json!({"content": [{"type": "text", "text": level}]}),
-                "pid" => json!({"content": [{"type": "text", "text": std::process::id().to_string()}]}),
+                "pid" | "send_pid" => {
+                    json!({"content": [{"type": "text", "text": std::process::id().to_string()}]})
+                }
                 _ => json!({"content": [{"type": "text", "text": params["arguments"].to_string()}]}),
             },
             _ => {

@@ -3,20 +3,19 @@
 use std::sync::Arc;
 
 use banksman_core::json::CanonicalJson;
-use banksman_core::{Action, Case, Digest, Kind, Status};
+use banksman_core::{Action, ActionId, Case, Digest, Kind, Status};
 use banksman_engine::{EngineError, ProposeRequest, Proposed};
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use tokio::sync::oneshot;
 
 use crate::body::{self, Body};
-use crate::errand::{Errand, Opened, Out};
+use crate::errand::{Errand, Opened, Out, Way};
 use crate::gateway::bad_request;
 use crate::hold::{ending_of, without_our_state};
 use crate::message::{self, Era};
 use crate::outcome::Keep;
 use crate::present::{self, Held};
-use crate::raw::Members;
 use crate::rounds::{Round, RoundError, Why};
 use crate::seal::Purpose;
 use crate::upstream::Upstream;
@@ -62,7 +61,10 @@ pub(crate) async fn answer(visit: Box<Visit>, upstream: &Arc<Upstream>) -> Respo
         return answer;
     }
     if let Some(case) = running(&visit, digest).await {
-        return Box::pin(present::answer(visit, upstream, Held { case, asked: digest, round: 0 })).await;
+        if visit.is_plain() || prefers_async(&visit) {
+            return plain::held(&visit, &case);
+        }
+        return Box::pin(present::answer(visit, Held { case, asked: digest, round: 0 })).await;
     }
     propose(visit, upstream, action, digest).await
 }
@@ -97,7 +99,7 @@ async fn propose(
             if visit.is_plain() || prefers_async(&visit) {
                 return plain::held(&visit, &case);
             }
-            Box::pin(present::answer(visit, upstream, Held { case, asked, round: 0 })).await
+            Box::pin(present::answer(visit, Held { case, asked, round: 0 })).await
         }
         Status::Blocked
         | Status::Denied
@@ -124,14 +126,18 @@ async fn run(
     asked: Digest,
     round: u32,
 ) -> Response<Body> {
-    let lane = visit.lane(upstream).await;
+    let way = match visit.lane(upstream).await {
+        Ok(Some(lane)) => Way::Clients(lane),
+        Ok(None) => Way::Ours,
+        // In another session it might do something else.
+        Err(error) => Way::None(error.to_string()),
+    };
     // What people have looked at, someone may ask about again.
-    let keep = if case.reviews.is_empty() { Keep::No } else { Keep::Yes };
+    let keep = if case.reviews.is_empty() { Keep::No } else { Keep::HERE };
     let errand = Errand {
         upstream: Arc::clone(upstream),
         case,
-        // If the client's own way cannot be had, ours says why.
-        lane: lane.unwrap_or_default(),
+        way,
         message: visit.bytes(),
         id: visit.message.id(),
         progress: visit.message.progress_token(),
@@ -162,11 +168,11 @@ async fn run(
 /// The answer for what will not run.
 pub(crate) fn not_run(visit: &Visit, case: &Case) -> Response<Body> {
     let id = visit.message.id();
-    let text = words::not_run(case);
+    let view = case.into();
     if visit.is_plain() {
-        return plain::not_run(case, &id, &text);
+        return plain::not_run(case, &id, &words::standing(&view));
     }
-    body::json(StatusCode::OK, message::result(&id, &words::tool_error(&text, Some(case), visit.era)))
+    body::json(StatusCode::OK, message::result(&id, &words::standing_error(&view, visit.era)))
 }
 
 /// The answer for a proposal that could not be taken.
@@ -196,6 +202,14 @@ pub(crate) fn refused(visit: &Visit, error: &EngineError) -> Response<Body> {
     body::json(status, message::error(&id, code, &text))
 }
 
+/// The answer to whoever asks after a call that cannot be looked at: it may have run.
+pub(crate) fn out_of_sight(visit: &Visit, action: ActionId, error: &EngineError) -> Response<Body> {
+    let EngineError::Store(_) = error else { return refused(visit, error) };
+    tracing::error!(%action, %error, "a held call cannot be looked at");
+    let result = words::tool_error(&words::out_of_sight(action), None, visit.era);
+    body::json(StatusCode::OK, message::result(&visit.message.id(), &result))
+}
+
 /// The round that a call continues, if it brings a state of ours.
 fn round(visit: &Visit, digest: Digest) -> Result<Option<Round>, String> {
     let Some(state) = visit.message.param("requestState") else { return Ok(None) };
@@ -217,7 +231,7 @@ async fn next_round(mut visit: Box<Visit>, upstream: &Arc<Upstream>, round: Roun
     };
     let case = match case {
         Ok(case) => case,
-        Err(error) => return refused(&visit, &error),
+        Err(error) => return out_of_sight(&visit, round.action, &error),
     };
     match &round.why {
         Why::Held => match ending_of(&case) {
@@ -227,8 +241,7 @@ async fn next_round(mut visit: Box<Visit>, upstream: &Arc<Upstream>, round: Roun
             }
             None => {
                 visit.message.bytes = without_our_state(visit.bytes());
-                present::answer(visit, upstream, Held { case, asked: round.digest, round: round.number })
-                    .await
+                present::answer(visit, Held { case, asked: round.digest, round: round.number }).await
             }
         },
         Why::Asked { state } => {
@@ -254,18 +267,16 @@ async fn next_round(mut visit: Box<Visit>, upstream: &Arc<Upstream>, round: Roun
 
 /// The message with the server's own state in the place of ours.
 fn with_state(message: &Bytes, state: Option<&str>) -> Option<Bytes> {
-    let mut members = Members::read_bytes(message)?;
-    let mut params = Members::read(members.get("params")?)?;
-    match state {
-        Some(state) => params.set("requestState", state),
-        None => params.remove("requestState"),
-    }
-    let params = params.write();
-    members.set("params", params);
-    Some(members.write().into())
+    message::with_params(message, |params| {
+        match state {
+            Some(state) => params.set("requestState", state.to_owned()),
+            None => params.remove("requestState"),
+        }
+        Some(())
+    })
 }
 
-/// The result of the same call, if it ran while its client was away and nobody has fetched it.
+/// The result of the same call, if it ran while its client was away and nobody has fetched it; and that it is an old one.
 async fn unfetched(visit: &Visit, digest: Digest) -> Option<Response<Body>> {
     let id = visit.gateway.holds.unfetched(&visit.caller.name, digest)?;
     let case = visit.gateway.engine.action(&visit.caller, id).await.ok()?;
@@ -273,7 +284,8 @@ async fn unfetched(visit: &Visit, digest: Digest) -> Option<Response<Body>> {
     visit.gateway.holds.fetched(id);
     // A no is not kept for later: asked again, people are asked again.
     let ran = matches!(case.status(), Status::Succeeded | Status::Failed | Status::Unknown);
-    ran.then(|| body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era)))
+    let told = || ending.replayed(&case).to_message(&visit.message.id(), visit.era);
+    ran.then(|| body::json(StatusCode::OK, told()))
 }
 
 /// The same call, if it was approved and runs right now.

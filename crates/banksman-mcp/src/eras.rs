@@ -1,6 +1,7 @@
 //! Between the eras: clients of one, servers of the other. Our own session with the server stands in between.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use http::{HeaderMap, Response, StatusCode};
 
@@ -10,9 +11,12 @@ use crate::raw::{Members, quoted};
 use crate::relay::{new_session, sealed, unreachable};
 use crate::upstream::http::SESSION;
 use crate::upstream::reply::{Final, Reply};
-use crate::upstream::{SendError, Upstream};
+use crate::upstream::{Behalf, SendError, Upstream};
 use crate::visit::Visit;
 use crate::words;
+
+/// For how long an answer is of use to a client.
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
 
 /// Lists whose results say in era two for how long they hold. Ours hold for no time: we do not hear of every change.
 const LISTS: &[&str] = &[
@@ -104,7 +108,8 @@ async fn ask(
     let bytes = visit.bytes();
     let params = Members::read_bytes(&bytes).and_then(|all| all.get("params").map(str::to_owned));
     let params = without_meta(&params.unwrap_or_else(|| "{}".to_owned()));
-    let answer = upstream.ask_as(method, &params, &HeaderMap::new()).await?;
+    let (agent, headers) = (Some(visit.caller.name.as_str()), &HeaderMap::new());
+    let answer = upstream.ask_as(Behalf { agent, headers, patience: PATIENCE }, method, &params).await?;
     match Reply::read(&answer.message) {
         Some(Reply { result: Some(result), .. }) => Ok(Ok(result.get().to_owned())),
         Some(Reply { error: Some(error), .. }) => Ok(Err(error.get().to_owned())),

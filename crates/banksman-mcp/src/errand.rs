@@ -1,9 +1,9 @@
 //! Running what may run: passed on, and how it ended written down. An errand goes on when its client goes away.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use banksman_core::{Case, Digest, Outcome};
+use banksman_core::{Case, Digest, Outcome, Status};
 use banksman_engine::EngineError;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
@@ -11,18 +11,16 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
+use crate::open_stream::{self, Closed, OpenStream};
 use crate::outcome::{Facts, Keep, outcome};
 use crate::raw::Members;
-use crate::relay::may_pass;
+use crate::relay::{may_pass, refuses_us};
 use crate::rounds::{Round, Why};
 use crate::seal::Purpose;
 use crate::sse;
 use crate::upstream::reply::{Final, Reply};
-use crate::upstream::{Answer, Lane, Route, SendError, Upstream};
+use crate::upstream::{Answer, Behalf, Lane, Route, SendError, Upstream};
 use crate::{param_headers, words};
-
-/// A client that does not read for so long is let go; the errand goes on.
-const CLIENT_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Messages on their way to one client.
 pub(crate) const QUEUE: usize = 64;
@@ -34,11 +32,10 @@ const RECORD_TRIES: u32 = 8;
 pub(crate) struct Errand {
     pub(crate) upstream: Arc<Upstream>,
     pub(crate) case: Arc<Case>,
-    /// The client's own way to the server; ours, if it has none.
-    pub(crate) lane: Option<Lane>,
+    pub(crate) way: Way,
     /// What the client sent.
     pub(crate) message: Bytes,
-    /// The id of its request, as JSON.
+    /// The id of its request, as JSON; one of ours, if it goes out without it.
     pub(crate) id: String,
     pub(crate) progress: Option<String>,
     pub(crate) era: Era,
@@ -52,6 +49,18 @@ pub(crate) struct Errand {
     pub(crate) shared: bool,
 }
 
+/// How something goes to its server.
+pub(crate) enum Way {
+    /// As the client's own request.
+    Clients(Lane),
+    /// In the client's session, under an id of ours: it does not listen.
+    ItsSession(Lane),
+    /// In our own session for its agent.
+    Ours,
+    /// Not at all.
+    None(String),
+}
+
 /// What a client gets, as soon as it is known of what kind it is.
 pub(crate) enum Opened {
     Whole(Final),
@@ -62,8 +71,9 @@ pub(crate) enum Opened {
 pub(crate) enum Out {
     /// Nothing was answered yet.
     Fresh(oneshot::Sender<Opened>),
-    /// A stream is open; the answer itself is not sent there.
-    Open(mpsc::Sender<Bytes>),
+    /// A stream is open; the answer itself is not sent there. The errand holds it weakly: it may be answered, and end,
+    /// before this does.
+    Open(Weak<OpenStream>),
     /// Nobody listens.
     Nobody,
 }
@@ -81,12 +91,31 @@ pub(crate) enum Ended {
 }
 
 impl Errand {
+    /// What was approved, for nobody in particular, under an id of ours.
+    pub(crate) fn of(upstream: Arc<Upstream>, case: &Arc<Case>, asked: Digest, way: Way) -> Self {
+        Self {
+            upstream,
+            case: Arc::clone(case),
+            way,
+            message: Bytes::new(),
+            id: format!("\"banksman-{}\"", case.id),
+            progress: None,
+            era: Era::One,
+            asked,
+            round: 0,
+            keep: Keep::HERE,
+            shared: false,
+        }
+    }
+
     /// Passes it on, tells `out` what comes, and writes down how it ended.
     pub(crate) async fn run(self, gateway: Arc<Gateway>, out: Out) -> Ended {
-        let sent = match &self.lane {
-            Some(lane) => self.over_the_clients_way(&gateway, lane).await,
+        let sent = match &self.way {
+            Way::Clients(lane) => self.over_the_clients_way(&gateway, lane).await,
             // On the heap, as what follows streams: neither should make room in every errand.
-            None => Box::pin(self.over_our_own_way(&gateway)).await,
+            Way::ItsSession(lane) => Box::pin(self.in_its_session(&gateway, lane)).await,
+            Way::Ours => Box::pin(self.over_our_own_way(&gateway)).await,
+            Way::None(problem) => Err(SendError::NotSent(problem.clone())),
         };
         match sent {
             Ok(Answer::Whole { status, headers, body }) => {
@@ -119,14 +148,15 @@ impl Errand {
             Out::Fresh(opened) => {
                 let (sender, events) = mpsc::channel(QUEUE);
                 drop(opened.send(Opened::Stream(events)));
-                (Some(sender), true)
+                (Client::Own(sender), true)
             }
-            Out::Open(sender) => (Some(sender), false),
+            Out::Open(stream) => (Client::Waits(stream), false),
             Out::Nobody => {
                 stream.only_answer();
-                (None, false)
+                (Client::Gone, false)
             }
         };
+        stream.resume_for(self.time_left(gateway));
         let ended = loop {
             let event = match stream.next().await {
                 Ok(Some(event)) => event,
@@ -139,9 +169,10 @@ impl Errand {
                 }
                 let relabelled =
                     self.shared.then(|| crate::labels::outward(&self.upstream.name, &event.data));
-                let event = relabelled.flatten().map_or(event.raw, |text| sse::event(&text));
-                pass(&mut client, event).await;
-                if client.is_none() {
+                let shown = relabelled.flatten().map_or(event.raw, |text| sse::event(&text));
+                client.hear(shown).await;
+                if matches!(client, Client::Gone) {
+                    self.answer_for_nobody(&event.data).await;
                     // What is asked from now on, somebody else may answer.
                     stream.only_answer();
                 }
@@ -153,17 +184,35 @@ impl Errand {
                 // The server's own bytes, with its event id, unless something had to be changed.
                 let same = answer.message == event.data;
                 let text = || sse::event(&String::from_utf8_lossy(&answer.message));
-                pass(&mut client, if same { event.raw } else { text() }).await;
+                client.hear(if same { event.raw } else { text() }).await;
             }
             break ended;
         };
         if ends_with_answer && matches!(ended, Ended::Lost(_)) {
             let told = self.told_of(&ended);
-            pass(&mut client, sse::event(&String::from_utf8_lossy(&told.message))).await;
+            client.hear(sse::event(&String::from_utf8_lossy(&told.message))).await;
         }
         drop(client);
         self.settle(gateway, &ended).await;
         ended
+    }
+
+    /// For how long its answer is of use: when its lease ends, it is unknown.
+    fn time_left(&self, gateway: &Gateway) -> Duration {
+        let lease = self.case.state.claim().map(|claim| claim.lease_expires_at);
+        lease.map_or(Duration::ZERO, |lease| lease.since(gateway.engine.now()))
+    }
+
+    /// A server that asks something while nobody listens should not wait for it until the lease ends.
+    async fn answer_for_nobody(&self, asked: &[u8]) {
+        let (Way::Clients(lane) | Way::ItsSession(lane)) = &self.way else { return };
+        let Some(asked) = Members::read_bytes(asked) else { return };
+        let (Some(method), Some(id)) = (asked.text("method"), asked.get("id")) else { return };
+        let answer = match method.as_str() {
+            "ping" => message::result(id, "{}"),
+            _ => message::error(id, -32601, "nobody is there to answer"),
+        };
+        drop(lane.tell(answer.into()).await);
     }
 
     /// Sends it like the client's own call.
@@ -184,12 +233,29 @@ impl Errand {
         if self.case.version == 1 {
             return Some(self.message.clone());
         }
-        let mut members = Members::read_bytes(&self.message)?;
-        let mut params = Members::read(members.get("params")?)?;
-        params.set("arguments", self.case.submission.action.args.as_str());
-        let params = params.write();
-        members.set("params", params);
-        Some(members.write().into())
+        message::with_params(&self.message, |params| {
+            params.set("arguments", self.case.submission.action.args.as_str().to_owned());
+            Some(())
+        })
+    }
+
+    /// The call as we write it ourselves.
+    fn params(&self) -> String {
+        let action = &self.case.submission.action;
+        format!(r#"{{"name":{},"arguments":{}}}"#, crate::raw::quoted(&action.tool), action.args.as_str())
+    }
+
+    /// Sends it in the session of a client that does not listen any more, or in our own if the server has forgotten that
+    /// one: it says so instead of doing anything.
+    async fn in_its_session(&self, gateway: &Gateway, lane: &Lane) -> Result<Answer, SendError> {
+        let message = message::request(&self.id, "tools/call", &self.params());
+        let route = Route { id: self.id.clone(), progress: None };
+        match lane.ask(message.into(), route).await {
+            Ok(Answer::Whole { status: StatusCode::NOT_FOUND, .. }) if lane.has_session() => {
+                self.over_our_own_way(gateway).await
+            }
+            answer => answer,
+        }
     }
 
     /// The headers that go with the arguments, for a call that we write ourselves.
@@ -214,19 +280,17 @@ impl Errand {
         }
     }
 
-    /// Sends it in our own session, as nobody's answer to nobody's request.
+    /// Sends it in our own session for its agent, as nobody's answer to nobody's request.
     async fn over_our_own_way(&self, gateway: &Gateway) -> Result<Answer, SendError> {
         let action = &self.case.submission.action;
         let headers = self.headers(gateway).await;
-        let params = format!(
-            r#"{{"name":{},"arguments":{}}}"#,
-            crate::raw::quoted(&action.tool),
-            action.args.as_str()
-        );
+        let params = self.params();
+        let behalf =
+            Behalf { agent: Some(&self.case.agent), headers: &headers, patience: self.time_left(gateway) };
         let mut tries = if self.upstream.config.is_idempotent(&action.tool) { 3 } else { 1 };
         let answer = loop {
             tries -= 1;
-            match self.upstream.ask_as("tools/call", &params, &headers).await {
+            match self.upstream.ask_as(behalf, "tools/call", &params).await {
                 Err(SendError::Lost(_)) if tries > 0 => {}
                 answer => break answer?,
             }
@@ -250,6 +314,14 @@ impl Errand {
 
     /// What an answer means, and as what it goes to the client.
     fn conclude(&self, gateway: &Gateway, answer: Final) -> Ended {
+        if refuses_us(answer.status) {
+            // A client would take it for its own credential, and could mend nothing.
+            tracing::error!(
+                upstream = self.upstream.name,
+                "an MCP server refuses the credential that is configured for it"
+            );
+            return Ended::NotSent("it refuses the gateway's credential: tell its operator".to_owned());
+        }
         let Some(reply) = Reply::read(&answer.message) else {
             if answer.status.is_client_error() {
                 return Ended::Answered(answer);
@@ -265,8 +337,14 @@ impl Errand {
                 None => Ended::Lost("it asks something, and nobody can be asked".to_owned()),
             };
         }
-        let wanted = words::with_notice_of_change(result.get(), &self.case);
-        let wanted = if self.lane.is_none() { words::for_era(wanted, self.era) } else { wanted };
+        let wanted = if self.case.version == 1 {
+            result.get().to_owned()
+        } else {
+            let args = &self.case.submission.action.args;
+            words::with_notice_of_change(result.get(), &(&*self.case).into(), args)
+        };
+        let is_ours = matches!(self.way, Way::Ours);
+        let wanted = if is_ours { words::for_era(wanted, self.era) } else { wanted };
         if wanted == result.get() {
             Ended::Answered(answer)
         } else {
@@ -280,8 +358,8 @@ impl Errand {
 
     /// The server's question, with a state that leads back to this very call.
     fn next_round(&self, gateway: &Gateway, result: &str, state: Option<String>) -> Option<String> {
-        // Whoever asks in our own session asks nobody.
-        self.lane.as_ref()?;
+        // Whoever is asked while no client listens cannot answer.
+        let Way::Clients(_) = self.way else { return None };
         let lease = self.case.state.claim()?.lease_expires_at;
         let round = Round {
             agent: self.case.agent.clone(),
@@ -300,16 +378,20 @@ impl Errand {
     /// What a client is told when there is no answer.
     fn told_of(&self, ended: &Ended) -> Final {
         let (id, name) = (self.case.id, &self.upstream.name);
-        let text = match ended {
+        let (text, status) = match ended {
             Ended::NotSent(problem) => {
-                format!("NOT EXECUTED ({id}): the server `{name}` could not be asked: {problem}.")
+                let text = format!("NOT EXECUTED ({id}): the server `{name}` could not be asked: {problem}.");
+                (text, Status::Failed)
             }
-            Ended::Lost(problem) => format!(
-                "UNKNOWN ({id}): the call was passed on to the server `{name}`, but {problem}. It may have run. Find out before you try again."
-            ),
+            Ended::Lost(problem) => {
+                let text = format!(
+                    "UNKNOWN ({id}): the call was passed on to the server `{name}`, but {problem}. It may have run. Find out before you try again."
+                );
+                (text, Status::Executing)
+            }
             Ended::Answered(answer) | Ended::Asks(answer) => return answer.clone(),
         };
-        let result = words::tool_error(&text, Some(&self.case), self.era);
+        let result = words::tool_error(&text, Some((id, status)), self.era);
         Final::alone(StatusCode::OK, HeaderMap::new(), message::result(&self.id, &result))
     }
 
@@ -346,11 +428,27 @@ pub(crate) enum Member {
     Error,
 }
 
-async fn pass(client: &mut Option<mpsc::Sender<Bytes>>, event: Bytes) {
-    if let Some(sender) = client {
-        let sent = tokio::time::timeout(CLIENT_PATIENCE, sender.send(event)).await;
-        if !matches!(sent, Ok(Ok(()))) {
-            *client = None;
+/// Who hears what a server says while it works.
+enum Client {
+    /// Whose call it is: the stream is this errand's alone.
+    Own(mpsc::Sender<Bytes>),
+    /// One that waits for what was held.
+    Waits(Weak<OpenStream>),
+    Gone,
+}
+
+impl Client {
+    async fn hear(&mut self, event: Bytes) {
+        let heard = match self {
+            Self::Own(events) => open_stream::send(events, event).await,
+            Self::Waits(stream) => match stream.upgrade() {
+                Some(stream) => stream.say(event).await,
+                None => Err(Closed),
+            },
+            Self::Gone => return,
+        };
+        if heard.is_err() {
+            *self = Self::Gone;
         }
     }
 }

@@ -3,7 +3,7 @@
 //! A keeper waits for the decision, claims and passes on, whether its client is still there or not. After a restart the
 //! store knows which actions need one. That two keepers run the same thing cannot be: the claim is taken once.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -11,14 +11,16 @@ use std::time::Duration;
 use banksman_core::{ActionId, Case, ClaimRequest, Digest, Principal, Refusal, State, Status};
 use banksman_engine::EngineError;
 use bytes::Bytes;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::watch;
 
-use crate::errand::{Errand, Member, Out};
+use crate::callers::{Callers, Listener};
+use crate::errand::{Errand, Member, Out, Way};
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
-use crate::outcome::{Keep, kept_error};
-use crate::raw::Members;
-use crate::upstream::{Lane, Upstream};
+use crate::open_stream::OpenStream;
+use crate::outcome::kept_error;
+use crate::upstream::{Lane, SendError, Upstream};
+use crate::visit::Visit;
 use crate::words;
 
 /// How long a keeper waits before it looks again, if nothing wakes it.
@@ -33,18 +35,6 @@ pub(crate) const OFFERED_FOR: Duration = Duration::from_secs(3600);
 /// So many of them are remembered.
 const OFFERED: usize = 100_000;
 
-/// The call of a client that still waits: where to pass it on, and where to tell what happens.
-pub(crate) struct Attached {
-    pub(crate) lane: Option<Lane>,
-    pub(crate) message: Bytes,
-    pub(crate) id: String,
-    pub(crate) progress: Option<String>,
-    pub(crate) era: Era,
-    pub(crate) shared: bool,
-    /// Weak: who waits decides how long the stream is open.
-    pub(crate) events: mpsc::WeakSender<Bytes>,
-}
-
 /// How a held call ended, for everyone who waits for it.
 #[derive(Debug, Clone)]
 pub(crate) struct Ending {
@@ -55,8 +45,18 @@ pub(crate) struct Ending {
 impl Ending {
     fn words(case: &Case) -> Self {
         // With which era it is told, only who tells it knows; results of both eras may carry the type.
-        let text = words::tool_error(&words::not_run(case), Some(case), Era::One);
+        let text = words::standing_error(&case.into(), Era::One);
         Self { member: Member::Result, text: text.into() }
+    }
+
+    /// The same, for whoever asks anew for what ran before: with the time when it did.
+    pub(crate) fn replayed(self, case: &Case) -> Self {
+        let Some(claim) = case.state.claim() else { return self };
+        let text = match self.member {
+            Member::Result => words::with_notice_of_replay(&self.text, case.id, claim.at),
+            Member::Error => words::error_with_notice_of_replay(&self.text, case.id, claim.at),
+        };
+        Self { text: text.into(), ..self }
     }
 
     /// As the answer to a request.
@@ -102,19 +102,23 @@ pub(crate) struct Hold {
     ended: watch::Sender<Option<Ending>>,
     /// Whether somebody has the result, perhaps before its keeper had it.
     fetched: AtomicBool,
-    attached: Mutex<Option<Attached>>,
+    /// Whether it was approved and runs.
+    runs: AtomicBool,
+    callers: Mutex<Callers>,
 }
 
 impl Hold {
-    /// Whoever runs it passes it on like this client's call, if the client is still there then.
-    pub(crate) fn attach(&self, attached: Attached) {
-        *self.attached.lock().unwrap_or_else(PoisonError::into_inner) = Some(attached);
+    fn callers(&self) -> MutexGuard<'_, Callers> {
+        self.callers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn take_attached(&self) -> Option<(Attached, mpsc::Sender<Bytes>)> {
-        let attached = self.attached.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let events = attached.events.upgrade().filter(|events| !events.is_closed())?;
-        Some((attached, events))
+    /// Somebody asks for it, and perhaps waits on a stream.
+    pub(crate) fn join(&self, visit: &Visit, stream: Option<&Arc<OpenStream>>) {
+        self.callers().join(visit, stream);
+    }
+
+    pub(crate) fn runs(&self) -> bool {
+        self.runs.load(Ordering::SeqCst)
     }
 
     pub(crate) fn ended(&self) -> watch::Receiver<Option<Ending>> {
@@ -179,9 +183,24 @@ impl Holds {
         }
         self.offered().retain(|_, (offered, _)| *offered != id);
     }
+
+    /// The sessions in which held calls are to run.
+    pub(crate) fn sessions(&self) -> HashSet<String> {
+        let holds: Vec<Arc<Hold>> = self.kept().values().cloned().collect();
+        let mut keys = HashSet::new();
+        for hold in holds {
+            hold.callers().add_sessions(&mut keys);
+        }
+        keys
+    }
 }
 
 impl Gateway {
+    /// The agent has the result of a held call by another way than MCP's: the same call, sent again, is another call.
+    pub fn was_fetched(&self, action: ActionId) {
+        self.holds.fetched(action);
+    }
+
     /// The hold of an action, with a keeper that sees it through.
     pub(crate) fn keep(self: &Arc<Self>, case: &Case, asked: Digest, agent: Principal) -> Arc<Hold> {
         let mut kept = self.holds.kept();
@@ -192,7 +211,8 @@ impl Gateway {
         let hold = Arc::new(Hold {
             ended: watch::Sender::new(None),
             fetched: AtomicBool::new(false),
-            attached: Mutex::default(),
+            runs: AtomicBool::new(false),
+            callers: Mutex::default(),
         });
         kept.insert(case.id, Arc::clone(&hold));
         drop(kept);
@@ -210,10 +230,8 @@ impl Gateway {
     }
 
     /// The same, for an action that has not ended.
-    pub(crate) fn keep_if_open(self: &Arc<Self>, case: &Case, agent: &Principal) {
-        if ending_of(case).is_none() && !self.holds.kept().contains_key(&case.id) {
-            self.keep(case, case.submission.digest, agent.clone());
-        }
+    pub(crate) fn keep_if_open(self: &Arc<Self>, case: &Case, agent: &Principal) -> Option<Arc<Hold>> {
+        ending_of(case).is_none().then(|| self.keep(case, case.submission.digest, agent.clone()))
     }
 
     /// Waits for the decision and runs what was approved. `None` if this node cannot find out how it ended.
@@ -316,8 +334,8 @@ impl Gateway {
             self.offer(hold, &case, asked);
             return Ending::words(&case);
         };
-        let attached = hold.take_attached();
-        let (errand, out) = errand_for(upstream, &case, asked, attached);
+        hold.runs.store(true, Ordering::SeqCst);
+        let (errand, out) = self.errand_of(hold, upstream, &case, asked).await;
         let errand_id = errand.id.clone();
         let ended = errand.run(Arc::clone(self), out).await;
         self.offer(hold, &case, asked);
@@ -337,7 +355,7 @@ impl Gateway {
                             "UNKNOWN ({}): the call was passed on, and no answer came back. It may have run. Find out before you try again.",
                             case.id
                         );
-                        let text = words::tool_error(&text, Some(now), Era::One);
+                        let text = words::tool_error(&text, Some((now.id, now.status())), Era::One);
                         Ending { member: Member::Result, text: text.into() }
                     }
                 }
@@ -345,66 +363,50 @@ impl Gateway {
         }
     }
 
+    /// How an approved call goes out: as the call of a client that still listens; else in the session in which it was asked
+    /// for, as long as that lives; else in our own session for its agent. If a session's way cannot be had, it does not run:
+    /// anywhere else it might do something else than people have looked at.
+    async fn errand_of(
+        &self,
+        hold: &Hold,
+        upstream: Arc<Upstream>,
+        case: &Arc<Case>,
+        asked: Digest,
+    ) -> (Errand, Out) {
+        let way_of = |lane: Result<Option<Lane>, SendError>, there: fn(Lane) -> Way| match lane {
+            Ok(Some(lane)) => there(lane),
+            Ok(None) => Way::Ours,
+            Err(error) => Way::None(error.to_string()),
+        };
+        let listener = hold.callers().take_listener();
+        if let Some(listener) = listener {
+            let way = way_of(listener.way().lane(self, &upstream).await, Way::Clients);
+            let Listener { message, id, progress, era, shared, stream, .. } = listener;
+            let message = without_our_state(message);
+            let errand =
+                Errand { message, id, progress, era, shared, ..Errand::of(upstream, case, asked, way) };
+            return (errand, Out::Open(stream));
+        }
+        let origin = hold.callers().origin(&self.sessions);
+        let way = match origin {
+            Some(origin) => way_of(origin.way().lane(self, &upstream).await, Way::ItsSession),
+            None => Way::Ours,
+        };
+        (Errand::of(upstream, case, asked, way), Out::Nobody)
+    }
+
     pub(crate) fn upstream_of(&self, case: &Case) -> Option<Arc<Upstream>> {
         self.upstreams.get(case.submission.action.server.as_deref()?).cloned()
     }
 }
 
-/// The errand of a held call: like its client's own call if the client waits, and else in our own session.
-pub(crate) fn errand_for(
-    upstream: Arc<Upstream>,
-    case: &Arc<Case>,
-    asked: Digest,
-    attached: Option<(Attached, mpsc::Sender<Bytes>)>,
-) -> (Errand, Out) {
-    let case = Arc::clone(case);
-    match attached {
-        Some((Attached { lane, message, id, progress, era, shared, .. }, events)) => {
-            let errand = Errand {
-                upstream,
-                case,
-                lane,
-                message: without_our_state(message),
-                id,
-                progress,
-                era,
-                asked,
-                round: 0,
-                keep: Keep::Yes,
-                shared,
-            };
-            (errand, Out::Open(events))
-        }
-        None => {
-            let errand = Errand {
-                upstream,
-                case,
-                lane: None,
-                message: Bytes::new(),
-                id: "0".to_owned(),
-                progress: None,
-                era: Era::One,
-                asked,
-                round: 0,
-                keep: Keep::Yes,
-                shared: false,
-            };
-            (errand, Out::Nobody)
-        }
-    }
-}
-
 /// The state that we gave a client is not for its server.
 pub(crate) fn without_our_state(message: Bytes) -> Bytes {
-    let stripped = |message: &Bytes| {
-        let mut members = Members::read_bytes(message)?;
-        let mut params = Members::read(members.get("params")?)?;
+    let stripped = message::with_params(&message, |params| {
         params.get("requestState")?;
         params.remove("requestState");
         params.remove("inputResponses");
-        let params = params.write();
-        members.set("params", params);
-        Some(Bytes::from(members.write()))
-    };
-    stripped(&message).unwrap_or(message)
+        Some(())
+    });
+    stripped.unwrap_or(message)
 }

@@ -36,8 +36,10 @@ mod stream;
 mod visit;
 
 mod call;
+mod callers;
 mod errand;
 mod hold;
+mod open_stream;
 mod outcome;
 mod param_headers;
 mod plain;
@@ -48,10 +50,10 @@ mod tasks;
 mod wait_tool;
 mod words;
 
+mod claimed;
 mod program;
 mod scan;
 mod stdio;
-mod view_words;
 
 pub use body::{Body, BrokenBodyError};
 pub use config::Config;

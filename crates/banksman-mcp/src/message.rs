@@ -5,7 +5,7 @@ use bytes::Bytes;
 use http::HeaderMap;
 
 use crate::names::misspelt;
-use crate::raw::quoted;
+use crate::raw::{Members, quoted};
 
 /// The first revision without sessions.
 pub(crate) const ERA_TWO: &str = "2026-07-28";
@@ -211,6 +211,41 @@ pub(crate) struct ClientSays {
     pub(crate) tasks: bool,
 }
 
+/// A message with other params; nothing if it has none, or `change` gives up. What is not changed keeps its bytes.
+pub(crate) fn with_params(
+    message: &[u8],
+    change: impl FnOnce(&mut Members<'_>) -> Option<()>,
+) -> Option<Bytes> {
+    let mut members = Members::read_bytes(message)?;
+    let mut params = Members::read(members.get("params")?)?;
+    change(&mut params)?;
+    let params = params.write();
+    members.set("params", params);
+    Some(members.write().into())
+}
+
+/// A message under another id.
+pub(crate) fn with_id(message: &[u8], id: &str) -> Option<Bytes> {
+    let mut members = Members::read_bytes(message)?;
+    members.set("id", id.to_owned());
+    Some(members.write().into())
+}
+
+/// The ids of the requests in what is not strict JSON, as far as they can be made out: for answers that refuse them, and
+/// for nothing else.
+pub(crate) fn ids_of_unreadable(text: &[u8]) -> Vec<String> {
+    let id_of = |members: Members<'_>| {
+        // What answers something is not answered.
+        members.get("method")?;
+        let id = serde_json::from_str(members.get("id")?).ok()?;
+        matches!(id, serde_json::Value::String(_) | serde_json::Value::Number(_)).then(|| id.to_string())
+    };
+    match serde_json::from_slice::<Vec<Members<'_>>>(text) {
+        Ok(batch) => batch.into_iter().filter_map(id_of).collect(),
+        Err(_) => Members::read_bytes(text).and_then(id_of).into_iter().collect(),
+    }
+}
+
 /// A request of our own.
 pub(crate) fn request(id: &str, method: &str, params: &str) -> String {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"method":{},"params":{params}}}"#, quoted(method))
@@ -247,6 +282,25 @@ mod tests {
             r#"[{"id":1,"method":"ping"},{"id":2,"method":"ping","Method":"tools/call"}]"#,
         ] {
             assert!(Message::read(Bytes::copy_from_slice(text.as_bytes())).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_read_strictly_can_still_be_answered() {
+        for (text, ids) in [
+            (r#"{"id":7,"method":"tools/call","params":{"arguments":{"a":"\ud800"}}}"#, vec!["7"]),
+            (r#"{"id":"a\u0062","method":"ping","method":"ping"}"#, vec![r#""ab""#]),
+            (r#"[{"id":1,"method":"x","p":"\udc00"},{"id":2,"method":"y"},{"method":"z"}]"#, vec!["1", "2"]),
+            (r#"{"id":"\ud800","method":"ping"}"#, vec![]),
+            (r#"{"id":{"x":1},"method":"ping"}"#, vec![]),
+            (r#"{"id":1,"result":"\ud800"}"#, vec![]),
+            ("{", vec![]),
+        ] {
+            assert!(
+                Message::read(Bytes::copy_from_slice(text.as_bytes())).is_err() || ids.is_empty(),
+                "{text}"
+            );
+            assert_eq!(ids_of_unreadable(text.as_bytes()), ids, "{text}");
         }
     }
 

@@ -8,19 +8,24 @@ use serde_json::value::RawValue;
 use crate::raw::Members;
 use crate::upstream::reply::{Final, Reply};
 
-/// A result that is longer is passed on to whoever waits, but not kept.
-const KEPT_BYTES: usize = 4 * 1024 * 1024;
-
 /// How much of an error is written down.
 const ERROR_CHARS: usize = 500;
 
-/// Whether a result is kept.
+/// Whether a result is kept. What is too long is passed on to whoever waits all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Keep {
     /// Its client has it.
     No,
-    /// Someone may come for it.
-    Yes,
+    /// Someone may come for it, unless it has more bytes than this.
+    UpTo(usize),
+}
+
+impl Keep {
+    /// As much as this server keeps.
+    pub(crate) const HERE: Self = Self::UpTo(4 * 1024 * 1024);
+
+    /// As much as can be reported to a server over its API: 1 MiB, less what is around the result.
+    pub(crate) const REPORTED: Self = Self::UpTo(1024 * 1024 - 16 * 1024);
 }
 
 /// What of a result matters here.
@@ -44,8 +49,12 @@ pub(crate) fn outcome(answer: &Final, keep: Keep) -> Outcome {
     };
     let kept = |text: &str| match keep {
         // What cannot be read strictly cannot be kept: the next reader might see something else in it.
-        Keep::Yes if text.len() <= KEPT_BYTES => CanonicalJson::parse(text.as_bytes()).ok(),
-        Keep::Yes | Keep::No => None,
+        Keep::UpTo(most) => {
+            // Numbers may be longer in the canonical form.
+            let fits = |kept: &CanonicalJson| kept.as_str().len() <= most;
+            (text.len() <= most).then(|| CanonicalJson::parse(text.as_bytes()).ok()).flatten().filter(fits)
+        }
+        Keep::No => None,
     };
     if let (Some(error), Some(written)) = (reply.rpc_error(), reply.error) {
         let result = kept(&format!(r#"{{"error":{}}}"#, written.get()));
@@ -101,19 +110,24 @@ mod tests {
     fn what_is_written_down_of_an_answer() {
         let ok = r#"{"id":1,"result":{"content":[{"type":"text","text":"42"}]}}"#;
         assert!(matches!(read(ok, Keep::No), Outcome::Succeeded { result: None }));
-        assert!(matches!(read(ok, Keep::Yes), Outcome::Succeeded { result: Some(_) }));
+        assert!(matches!(read(ok, Keep::HERE), Outcome::Succeeded { result: Some(_) }));
         let wrong = r#"{"id":1,"result":{"isError":true,"content":[{"type":"image"},{"type":"text","text":"no such file"}]}}"#;
-        let Outcome::Failed { error, result: Some(_) } = read(wrong, Keep::Yes) else { panic!() };
+        let Outcome::Failed { error, result: Some(_) } = read(wrong, Keep::HERE) else { panic!() };
         assert_eq!(error.as_deref(), Some("no such file"));
         let refused = r#"{"id":1,"error":{"code":-32602,"message":"bad"}}"#;
         assert!(matches!(read(refused, Keep::No), Outcome::Failed { result: None, .. }));
-        let Outcome::Failed { error, result: Some(kept) } = read(refused, Keep::Yes) else { panic!() };
+        let Outcome::Failed { error, result: Some(kept) } = read(refused, Keep::HERE) else { panic!() };
         assert_eq!(error.as_deref(), Some("bad (error -32602)"));
         assert_eq!(kept_error(&kept).as_deref(), Some(r#"{"code":-32602,"message":"bad"}"#));
         let named = br#"{"content":[],"error":{"code":1},"isError":true}"#;
         assert_eq!(kept_error(&CanonicalJson::parse(named).unwrap()), None, "a tool's own result");
+        let Outcome::Succeeded { result: None } = read(ok, Keep::UpTo(10)) else { panic!() };
+        // What cannot be written down does not keep the rest from it.
+        let nul = r#"{"id":1,"error":{"code":1,"message":"a\u0000b"}}"#;
+        let Outcome::Failed { error, result: None } = read(nul, Keep::HERE) else { panic!() };
+        assert_eq!(error.as_deref(), Some("ab (error 1)"));
         // Not strict: it went to the client as it came, and is not kept.
         let twice = r#"{"id":1,"result":{"content":[],"x":1,"x":2}}"#;
-        assert!(matches!(read(twice, Keep::Yes), Outcome::Succeeded { result: None }));
+        assert!(matches!(read(twice, Keep::HERE), Outcome::Succeeded { result: None }));
     }
 }

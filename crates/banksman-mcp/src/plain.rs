@@ -1,6 +1,6 @@
 //! Clients that only post JSON (harombe's dialect): a held call is `202` with an id to ask by.
 
-use banksman_core::{Case, State};
+use banksman_core::{Case, State, Status};
 use http::{HeaderValue, Response, StatusCode};
 
 use crate::body::{self, Body};
@@ -11,15 +11,31 @@ use crate::words;
 
 /// The answer to a call that is held.
 pub(crate) fn held(visit: &Visit, case: &Case) -> Response<Body> {
-    visit.gateway.keep_if_open(case, &visit.caller);
+    if let Some(hold) = visit.gateway.keep_if_open(case, &visit.caller) {
+        hold.join(visit, None);
+    }
     let id = case.id;
     let expires = match &case.state {
         State::Pending { deadline, .. } => format!(r#","expires_at":"{deadline}""#),
         _ => String::new(),
     };
+    let (status, words) = match case.status() {
+        Status::Authorised => ("approved", "approved, and about to be run: do not send it again"),
+        Status::Executing => ("executing", "approved, and being run now: do not send it again"),
+        Status::Pending
+        | Status::Blocked
+        | Status::Denied
+        | Status::Expired
+        | Status::Cancelled
+        | Status::Succeeded
+        | Status::Failed
+        | Status::Unknown
+        | Status::Lapsed
+        | Status::Revoked => ("pending", "held for a person's approval; not executed"),
+    };
     let text = format!(
-        r#"{{"status":"pending","approval_id":"{id}","message":{},"status_url":"/hitl/pending/{id}","result_url":"/hitl/result/{id}","review_url":{}{expires}}}"#,
-        quoted("held for a person's approval; not executed"),
+        r#"{{"status":"{status}","approval_id":"{id}","message":{},"status_url":"/hitl/pending/{id}","result_url":"/hitl/result/{id}","review_url":{}{expires}}}"#,
+        quoted(words),
         quoted(&visit.gateway.review_url(id)),
     );
     let mut response = body::json(StatusCode::ACCEPTED, text);
@@ -47,7 +63,7 @@ pub(crate) fn not_run(case: &Case, id: &str, text: &str) -> Response<Body> {
 pub fn result_of(case: &Case) -> Option<(StatusCode, String)> {
     let ending = crate::hold::ending_of(case)?;
     if case.status().never_ran() {
-        let text = words::not_run(case);
+        let text = words::standing(&case.into());
         return Some((StatusCode::FORBIDDEN, message::error("null", -32000, &text)));
     }
     Some((StatusCode::OK, ending.to_message("null", message::Era::One)))

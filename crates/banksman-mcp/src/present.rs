@@ -12,13 +12,13 @@ use tokio::time::Instant;
 use crate::body::{self, Body};
 use crate::errand::QUEUE;
 use crate::gateway::Gateway;
-use crate::hold::{Attached, Ending};
+use crate::hold::{Ending, Hold, ending_of};
 use crate::message::{self, Era};
+use crate::open_stream::OpenStream;
 use crate::raw::quoted;
 use crate::rounds::{Round, Why};
 use crate::seal::Purpose;
 use crate::sse;
-use crate::upstream::Upstream;
 use crate::visit::Visit;
 use crate::{tasks, words};
 
@@ -38,30 +38,24 @@ pub(crate) struct Held {
 }
 
 /// Answers a held call.
-pub(crate) async fn answer(visit: Box<Visit>, upstream: &Arc<Upstream>, held: Held) -> Response<Body> {
+pub(crate) async fn answer(visit: Box<Visit>, held: Held) -> Response<Body> {
     let Held { case, asked, round } = held;
     let hold = visit.gateway.keep(&case, asked, Principal::clone(&visit.caller));
     if visit.era == Era::Two && visit.client.tasks {
         return tasks::created(&visit, &case);
     }
     let (events, receiver) = mpsc::channel::<Bytes>(QUEUE);
-    let lane = visit.lane(upstream).await.unwrap_or_default();
-    let progress = visit.message.progress_token();
+    let stream = Arc::new(OpenStream::new(events));
     let ended = hold.ended();
-    hold.attach(Attached {
-        lane,
-        message: visit.bytes(),
-        id: visit.message.id(),
-        progress: progress.clone(),
-        era: visit.era,
-        shared: visit.shared,
-        events: events.downgrade(),
-    });
+    hold.join(&visit, visit.takes_events().then_some(&stream));
+    let progress = visit.message.progress_token();
     // Progress keeps a client waiting, but only a stream can carry it.
     let hears_progress = progress.is_some() && visit.takes_events();
     let window = visit.gateway.config.clients.window(visit.client.name.as_deref(), hears_progress);
     let presenter = Presenter {
         gateway: Arc::clone(&visit.gateway),
+        agent: Arc::clone(&visit.caller),
+        hold,
         case,
         asked,
         round,
@@ -69,7 +63,7 @@ pub(crate) async fn answer(visit: Box<Visit>, upstream: &Arc<Upstream>, held: He
         progress,
         era: visit.era,
         asks_by_url: visit.client.url_elicitation && visit.era == Era::One,
-        events,
+        stream,
         ended,
     };
     if visit.takes_events() {
@@ -85,6 +79,8 @@ pub(crate) async fn answer(visit: Box<Visit>, upstream: &Arc<Upstream>, held: He
 
 struct Presenter {
     gateway: Arc<Gateway>,
+    agent: Arc<Principal>,
+    hold: Arc<Hold>,
     case: Arc<Case>,
     asked: Digest,
     round: u32,
@@ -92,8 +88,15 @@ struct Presenter {
     progress: Option<String>,
     era: Era,
     asks_by_url: bool,
-    events: mpsc::Sender<Bytes>,
+    stream: Arc<OpenStream>,
     ended: watch::Receiver<Option<Ending>>,
+}
+
+/// What a client is answered.
+enum Answer {
+    Ending(Ending),
+    /// This message.
+    NotYet(String),
 }
 
 /// What became of waiting.
@@ -107,25 +110,29 @@ impl Presenter {
     /// Keeps a stream open and says something from time to time, until there is an answer or the client would give up.
     async fn stream(self, window: Duration) {
         // Something at once, so that the client sees that it was heard.
-        let _ = self.events.send(Bytes::from_static(sse::COMMENT)).await;
+        let _ = self.stream.say(Bytes::from_static(sse::COMMENT)).await;
         let mut beats = 0;
         let mut waited = self.wait(Instant::now() + window, &mut beats).await;
-        if self.asks_by_url && matches!(waited, Waited::TimeIsUp) {
-            let _ = self.events.send(sse::event(&self.pointer())).await;
+        if self.asks_by_url && !self.hold.runs() && matches!(waited, Waited::TimeIsUp) {
+            let _ = self.stream.say(sse::event(&self.pointer())).await;
             waited = self.wait(Instant::now() + Duration::from_secs(366 * 86_400), &mut beats).await;
         }
-        let text = match waited {
-            Waited::Ended(ending) => {
-                let text = ending.to_message(&self.id, self.era);
-                if self.events.send(sse::event(&text)).await.is_ok() {
-                    self.gateway.holds.fetched(self.case.id);
-                }
-                return;
-            }
+        let answer = match waited {
+            Waited::Ended(ending) => Answer::Ending(ending),
             Waited::ClientIsGone => return,
-            Waited::TimeIsUp => self.not_yet(),
+            Waited::TimeIsUp => self.not_yet().await,
         };
-        let _ = self.events.send(sse::event(&text)).await;
+        let heard = self.stream.answer(sse::event(&self.text_of(&answer))).await.is_ok();
+        if let (Answer::Ending(_), true) = (answer, heard) {
+            self.gateway.holds.fetched(self.case.id);
+        }
+    }
+
+    fn text_of(&self, answer: &Answer) -> String {
+        match answer {
+            Answer::Ending(ending) => ending.to_message(&self.id, self.era),
+            Answer::NotYet(text) => text.clone(),
+        }
     }
 
     async fn wait_silently(mut self, window: Duration) -> String {
@@ -135,13 +142,14 @@ impl Presenter {
                 Err(_) => None,
             }
         };
-        match tokio::time::timeout(window, ended).await {
-            Ok(Some(ending)) => {
-                self.gateway.holds.fetched(self.case.id);
-                ending.to_message(&self.id, self.era)
-            }
-            Ok(None) | Err(_) => self.not_yet(),
+        let answer = match tokio::time::timeout(window, ended).await {
+            Ok(Some(ending)) => Answer::Ending(ending),
+            Ok(None) | Err(_) => self.not_yet().await,
+        };
+        if let Answer::Ending(_) = answer {
+            self.gateway.holds.fetched(self.case.id);
         }
+        self.text_of(&answer)
     }
 
     async fn wait(&self, until: Instant, beats: &mut u64) -> Waited {
@@ -155,12 +163,12 @@ impl Presenter {
                     let ending = ended.ok().and_then(|ending| ending.clone());
                     return ending.map_or(Waited::TimeIsUp, Waited::Ended);
                 }
-                () = self.events.closed() => return Waited::ClientIsGone,
+                () = self.stream.client_is_gone() => return Waited::ClientIsGone,
                 () = tokio::time::sleep_until(until) => return Waited::TimeIsUp,
                 _ = beat.tick() => {
                     *beats += 1;
                     // A client that does not read has its queue full of beats already.
-                    let _ = self.events.try_send(self.beat(*beats));
+                    self.stream.try_say(self.beat(*beats));
                 }
             }
         }
@@ -170,7 +178,12 @@ impl Presenter {
     fn beat(&self, count: u64) -> Bytes {
         match &self.progress {
             Some(token) => {
-                let text = words::waiting(&self.case, &self.gateway.review_url(self.case.id));
+                let id = self.case.id;
+                let text = if self.hold.runs() {
+                    words::running(id)
+                } else {
+                    words::waiting(id, &self.gateway.review_url(id))
+                };
                 sse::event(&format!(
                     r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{token},"progress":{count},"message":{}}}}}"#,
                     quoted(&text)
@@ -191,26 +204,41 @@ impl Presenter {
         message::request(&format!("\"banksman-review-{id}\""), "elicitation/create", &params)
     }
 
-    /// The answer when the client would not wait any longer.
-    fn not_yet(&self) -> String {
+    /// The answer when the client would not wait any longer. It may have been approved since the waiting began: an agent
+    /// that is told of a running call that it was not executed does the same in another way.
+    async fn not_yet(&self) -> Answer {
+        // Not from memory: another node may run it.
+        let case = match self.gateway.engine.action_as_stored(&self.agent, self.case.id).await {
+            Ok(case) => case,
+            Err(error) => {
+                tracing::warn!(action = %self.case.id, %error, "a held call cannot be looked at");
+                let text = words::out_of_sight(self.case.id);
+                let result = words::tool_error(&text, None, self.era);
+                return Answer::NotYet(message::result(&self.id, &result));
+            }
+        };
+        if let Some(ending) = ending_of(&case) {
+            return Answer::Ending(ending);
+        }
         if self.era == Era::Two
             && self.round < ROUNDS
-            && let Some(state) = self.next_round()
+            && let Some(state) = self.next_round(&case)
         {
             let result = format!(r#"{{"resultType":"input_required","requestState":{}}}"#, quoted(&state));
-            return message::result(&self.id, &result);
+            return Answer::NotYet(message::result(&self.id, &result));
         }
-        let text = words::pending(&self.case, &self.gateway.review_url(self.case.id));
-        message::result(&self.id, &words::tool_error(&text, Some(&self.case), self.era))
+        let text = words::not_yet(&(&*case).into(), &self.gateway.review_url(case.id));
+        let result = words::tool_error(&text, Some((case.id, case.status())), self.era);
+        Answer::NotYet(message::result(&self.id, &result))
     }
 
-    fn next_round(&self) -> Option<String> {
-        let ends = self.case.state.ends_at()?;
-        let claim = Duration::from_secs(self.case.submission.verdict.claim_within_seconds);
-        let lease = Duration::from_secs(self.case.submission.verdict.lease_seconds);
+    fn next_round(&self, case: &Case) -> Option<String> {
+        let ends = case.state.ends_at()?;
+        let claim = Duration::from_secs(case.submission.verdict.claim_within_seconds);
+        let lease = Duration::from_secs(case.submission.verdict.lease_seconds);
         let round = Round {
-            agent: self.case.agent.clone(),
-            action: self.case.id,
+            agent: case.agent.clone(),
+            action: case.id,
             digest: self.asked,
             expires: ends.after(claim + lease).as_micros(),
             number: self.round + 1,

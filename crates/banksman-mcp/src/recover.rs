@@ -7,8 +7,10 @@ use banksman_core::{Authority, Case, State, Status};
 use banksman_engine::EngineError;
 use banksman_store::{CaseQuery, Order};
 
+use crate::errand::{Errand, Out, Way};
 use crate::gateway::Gateway;
-use crate::hold::{OFFERED_FOR, errand_for};
+use crate::hold::OFFERED_FOR;
+use crate::session::IDLE;
 
 /// How often to look for what another node has left behind: for so long an approved call may wait if its node is gone and
 /// its client does not ask another one. What is authorised and not yet claimed is few and found by an index.
@@ -33,7 +35,10 @@ impl Gateway {
                 }
             }
             first = false;
-            self.sessions.sweep();
+            self.sessions.sweep(&self.holds.sessions());
+            for upstream in self.upstreams.values() {
+                crate::aggregate::end(upstream.house.take_idle(IDLE));
+            }
             tokio::time::sleep(SWEEP).await;
         }
     }
@@ -73,8 +78,8 @@ impl Gateway {
             return;
         }
         tracing::info!(action = %case.id, "a call that was under way is passed on again: its tool is idempotent");
-        let (errand, out) = errand_for(upstream, &Arc::new(case.clone()), case.submission.digest, None);
-        errand.run(Arc::clone(self), out).await;
+        let errand = Errand::of(upstream, &Arc::new(case.clone()), case.submission.digest, Way::Ours);
+        errand.run(Arc::clone(self), Out::Nobody).await;
     }
 
     /// Offers what ended lately, perhaps while its client could not hear of it.

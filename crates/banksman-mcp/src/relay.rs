@@ -318,7 +318,7 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
 }
 
 /// Whether the server refuses our credential. That is nothing that its client could mend.
-fn refuses_us(status: StatusCode) -> bool {
+pub(crate) fn refuses_us(status: StatusCode) -> bool {
     matches!(status, StatusCode::UNAUTHORIZED | StatusCode::PROXY_AUTHENTICATION_REQUIRED)
 }
 

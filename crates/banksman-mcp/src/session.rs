@@ -13,7 +13,7 @@ use crate::raw::quoted;
 use crate::upstream::{Child, Greeting, Lane, Manner, Reach, Route, SendError, Slots, Upstream};
 
 /// A program that no request reached for so long is ended.
-const IDLE: Duration = Duration::from_secs(15 * 60);
+pub(crate) const IDLE: Duration = Duration::from_secs(15 * 60);
 
 /// So many sessions that were ended are remembered, so that their ids say nothing any more.
 const ENDED: usize = 10_000;
@@ -197,10 +197,13 @@ impl Sessions {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).keys.contains(key)
     }
 
-    /// Ends programs that nobody uses.
-    pub(crate) fn sweep(&self) {
+    /// Ends programs that nobody uses, but for those of sessions in which something is still to run.
+    pub(crate) fn sweep(&self, needed: &HashSet<String>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.retain(|_, running| running.used_at.elapsed() < IDLE && !running.is_gone());
+        running.retain(|(session, _), running| {
+            let used = running.used_at.elapsed() < IDLE || needed.contains(session);
+            used && !running.is_gone()
+        });
         let in_use: HashSet<&String> = running.keys().map(|(session, _)| session).collect();
         let mut levels = self.levels.lock().unwrap_or_else(PoisonError::into_inner);
         // Whoever comes back to a session that was idle is told as much as at first.

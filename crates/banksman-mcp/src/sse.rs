@@ -1,5 +1,7 @@
 //! Server-sent events: taken apart as they come in, each with the bytes that it was written in.
 
+use std::time::Duration;
+
 use bytes::{Bytes, BytesMut};
 
 /// An event.
@@ -25,11 +27,29 @@ pub(crate) struct Reader {
     /// Up to where the pending bytes were searched for an end.
     searched: usize,
     limit: usize,
+    /// The id of the last event that had one: what the sender calls the place up to which we have read.
+    last_id: Option<Bytes>,
+    /// How long to wait before asking for what follows, as the sender wants it.
+    retry: Option<Duration>,
 }
 
 impl Reader {
     pub(crate) fn new(limit: usize) -> Self {
-        Self { pending: BytesMut::new(), searched: 0, limit }
+        Self { pending: BytesMut::new(), searched: 0, limit, last_id: None, retry: None }
+    }
+
+    pub(crate) fn last_id(&self) -> Option<&Bytes> {
+        self.last_id.as_ref()
+    }
+
+    pub(crate) fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    /// Reads what follows from another connection: of an event that broke off here, all of it comes again.
+    pub(crate) fn reconnect(&mut self) {
+        self.pending.clear();
+        self.searched = 0;
     }
 
     /// Takes what came in.
@@ -49,6 +69,7 @@ impl Reader {
         let end = self.end_of_event()?;
         self.searched = 0;
         let raw = self.pending.split_to(end).freeze();
+        self.note_place(&raw);
         let data = data_of(&raw);
         let raw = match (is_plain(&raw), data.is_empty()) {
             (true, _) => raw,
@@ -56,6 +77,24 @@ impl Reader {
             (false, false) => event(&String::from_utf8_lossy(&data)),
         };
         Some(Event { data, raw })
+    }
+
+    fn note_place(&mut self, raw: &Bytes) {
+        for (field, value) in lines_of(raw).filter_map(field_of) {
+            match field {
+                b"id" if !value.contains(&0) => {
+                    self.last_id = (!value.is_empty()).then(|| raw.slice_ref(value));
+                }
+                b"retry" => {
+                    let read = std::str::from_utf8(value)
+                        .ok()
+                        .filter(|text| text.bytes().all(|c| c.is_ascii_digit()));
+                    let millis = read.and_then(|text| text.parse().ok()).map(Duration::from_millis);
+                    self.retry = millis.or(self.retry);
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The place behind the first blank line. Each byte is looked at once, however slowly they come.
@@ -93,10 +132,18 @@ fn is_plain(raw: &[u8]) -> bool {
     })
 }
 
+fn lines_of(raw: &[u8]) -> impl Iterator<Item = &[u8]> {
+    raw.split(|byte| *byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+fn field_of(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (field, value) = line.split_at(line.iter().position(|byte| *byte == b':')?);
+    let value = value.get(1..)?;
+    Some((field, value.strip_prefix(b" ").unwrap_or(value)))
+}
+
 fn data_of(raw: &Bytes) -> Bytes {
-    let mut lines = raw
-        .split(|byte| *byte == b'\n')
-        .map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+    let mut lines = lines_of(raw)
         .filter_map(|line| line.strip_prefix(b"data:"))
         .map(|data| data.strip_prefix(b" ").unwrap_or(data));
     let Some(first) = lines.next() else { return Bytes::new() };
@@ -157,6 +204,26 @@ mod tests {
             let (one, two) = STREAM.as_bytes().split_at(at);
             assert_eq!(read(&[one, two]), whole, "cut at {at}");
         }
+    }
+
+    #[test]
+    fn the_place_up_to_which_it_was_read_is_known() {
+        let mut reader = Reader::new(1000);
+        let mut read = |text: &str| {
+            reader.push(text.as_bytes()).unwrap();
+            while reader.next().is_some() {}
+            (reader.last_id().map(|id| String::from_utf8(id.to_vec()).unwrap()), reader.retry())
+        };
+        let at = |id: &str, millis: u64| (Some(id.to_owned()), Some(Duration::from_millis(millis)));
+        assert_eq!(read("data: x\n\n"), (None, None));
+        assert_eq!(read("id: a:1\r\nretry: 250\r\ndata:\r\n\r\n"), at("a:1", 250));
+        assert_eq!(
+            read("id: b\u{0}\nretry: +9\n\n: id: c\n\nid: d"),
+            at("a:1", 250),
+            "and not of half an event"
+        );
+        assert_eq!(read("\n\n"), at("d", 250));
+        assert_eq!(read("id:\n\n").0, None);
     }
 
     #[test]

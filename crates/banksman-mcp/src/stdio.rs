@@ -3,11 +3,12 @@
 //! It asks a running Banksman over its API, claims, and passes on. What it passes on is what was claimed.
 
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use banksman_core::json::{CanonicalJson, Json};
-use banksman_core::wire::{ActionView, ClaimView, OutcomeBody, OutcomeStatus};
+use banksman_core::wire::{ActionView, ClaimView, OutcomeBody};
 use banksman_core::{ActionId, Digest, Status};
 use bytes::Bytes;
 use http::HeaderMap;
@@ -18,14 +19,21 @@ use crate::call::argument;
 use crate::catalogue::Catalogue;
 use crate::config::ClientTable;
 use crate::message::{self, ClientSays, Era, Message, Shape};
+use crate::outcome::kept_error;
 use crate::program::{Described, OURS, Program, is_answer, line, proposal};
-use crate::raw::{Members, quoted};
+use crate::raw::quoted;
 use crate::upstream::reply::Reply;
-use crate::upstream::{Child, Manner, Route, SendError};
-use crate::{batch, lists, view_words, words};
+use crate::upstream::{Child, Manner, Route};
+use crate::{batch, lists, words};
 
 /// How long one question to the server takes while people are waited for; after each, the client hears something.
 const SLICE: u64 = 10;
+
+/// How often a claim is tried that could not be asked for.
+const CLAIM_TRIES: u32 = 5;
+
+/// How long outcomes are waited for when the client is gone.
+const LAST_REPORTS: Duration = Duration::from_secs(5);
 
 /// Asks a Banksman.
 #[async_trait::async_trait]
@@ -46,9 +54,24 @@ pub enum GateError {
     /// It was refused, in these words.
     #[error("{0}")]
     Refused(String),
-    /// Nobody could be asked.
+    /// What was sent is longer than it takes.
+    #[error("{0}")]
+    TooLong(String),
+    /// Nobody could be asked, or it cannot answer now: the same question may be answered later.
     #[error("{0}")]
     Unavailable(String),
+}
+
+impl GateError {
+    /// As its agent is told.
+    fn words(&self) -> String {
+        match self {
+            Self::Refused(words) | Self::TooLong(words) => format!("NOT EXECUTED: {words}"),
+            Self::Unavailable(words) => {
+                format!("NOT EXECUTED: it cannot be asked now whether this may run: {words}")
+            }
+        }
+    }
 }
 
 /// Where a proxy stands.
@@ -70,9 +93,11 @@ pub struct Standing {
 
 /// What stands between a client and its program.
 pub struct Proxy<G> {
-    gate: G,
+    pub(crate) gate: G,
     standing: Standing,
-    program: Arc<Program>,
+    pub(crate) program: Arc<Program>,
+    /// How many outcomes are on their way.
+    pub(crate) reports: AtomicUsize,
     catalogue: Arc<Catalogue>,
     to_client: mpsc::Sender<String>,
     /// What the client said of itself when it initialized.
@@ -94,6 +119,7 @@ impl<G: Gate> Proxy<G> {
             gate,
             standing,
             program: Arc::new(program),
+            reports: AtomicUsize::new(0),
             catalogue: Arc::new(catalogue),
             to_client,
             client: Mutex::default(),
@@ -115,14 +141,25 @@ impl<G: Gate> Proxy<G> {
         self.program.child.is_gone()
     }
 
+    /// The client says no more: the program's input is closed, and it has a moment to end, as its client's own would have.
+    /// What it still answers is passed on. Returns when nothing is left of it, and what ran has been reported or given up.
+    pub async fn end(&self) {
+        self.program.child.close().await;
+        let until = Instant::now() + LAST_REPORTS;
+        while self.reports.load(Ordering::SeqCst) > 0 && Instant::now() < until {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     /// Takes a line from the client.
     pub async fn take(self: &Arc<Self>, text: String) {
         if text.trim().is_empty() {
             return;
         }
-        let message = match Message::read(text.into()) {
+        let bytes = Bytes::from(text);
+        let message = match Message::read(bytes.clone()) {
             Ok(message) => message,
-            Err(error) => return self.say_soon(message::error("null", -32700, &error.to_string())),
+            Err(error) => return self.refuse(&bytes, &error.to_string()),
         };
         match message.batch() {
             // Each is answered by its own id, as if it had come alone.
@@ -140,6 +177,15 @@ impl<G: Gate> Proxy<G> {
                 }
             }
             None => self.receive(message).await,
+        }
+    }
+
+    /// Answers what cannot be read strictly: whoever waits for the answer to a request knows it by its id alone.
+    fn refuse(&self, text: &[u8], problem: &str) {
+        let ids = message::ids_of_unreadable(text);
+        let none = ids.is_empty().then(|| "null".to_owned());
+        for id in ids.into_iter().chain(none).take(batch::MOST) {
+            self.say_soon(message::error(&id, -32700, problem));
         }
     }
 
@@ -176,7 +222,7 @@ impl<G: Gate> Proxy<G> {
         tokio::spawn(async move { to_client.send(message).await });
     }
 
-    async fn say(&self, message: String) {
+    pub(crate) async fn say(&self, message: String) {
         let _ = self.to_client.send(message).await;
     }
 
@@ -225,38 +271,53 @@ impl<G: Gate> Proxy<G> {
         let body = proposal(&self.standing.name, &tool, &args, &described);
         let view = match self.gate.propose(body).await {
             Ok(view) => view,
-            Err(error) => return self.tell(&id, era, &view_words::refused(&error)).await,
+            Err(error) => return self.tell(&id, era, &error.words()).await,
         };
         // The digest of what a client runs itself does not name a server, so that the same call at another one joins this.
         // People approved it for the server that they were shown.
         if view.context.server.as_ref() != Some(&self.standing.name) {
-            return self.tell(&id, era, &view_words::elsewhere(&view)).await;
+            return self.tell(&id, era, &words::elsewhere(&view)).await;
         }
         let (view, waiting) = self.hold(&message, view).await;
         if waiting {
-            self.tell(&id, era, &view_words::pending(&view, &self.review_url(view.id))).await;
+            self.not_yet(&id, era, &view).await;
         }
         // The client may be gone on to other things; what people approve runs all the same.
         let Some(view) = self.decided(view).await else { return };
         let refusal = if view.status != Status::Authorised {
-            Some(view_words::not_run(&view))
+            Some(words::standing(&view))
         } else if described.doubts.is_empty() || !view.votes.is_empty() || view.observed {
             None
         } else {
             // A grant, or a preset, was given for the tool as it was.
             let accept =
                 format!("banksman mcp accept {} {}", shell_word(&self.standing.known_as), shell_word(&tool));
-            Some(view_words::unseen(&view, &accept))
+            Some(words::unseen(view.id, &accept))
         };
         match (refusal, waiting) {
             (Some(_), true) => return,
             (Some(refusal), false) => return self.tell(&id, era, &refusal).await,
             (None, _) => {}
         }
-        match self.gate.claim(view.id, view.digest).await {
+        match self.claim(&view).await {
             Ok(claim) => self.run(message, &view, claim, waiting).await,
             Err(error) if waiting => tracing::warn!(%error, "an approved call could not be claimed"),
-            Err(error) => self.tell(&id, era, &view_words::refused(&error)).await,
+            Err(error) => self.tell(&id, era, &error.words()).await,
+        }
+    }
+
+    /// Takes the one claim. If it was taken and we did not hear of it, it is refused the next time, and nothing runs.
+    async fn claim(&self, view: &ActionView) -> Result<ClaimView, GateError> {
+        let mut tries = CLAIM_TRIES;
+        loop {
+            tries -= 1;
+            match self.gate.claim(view.id, view.digest).await {
+                Err(GateError::Unavailable(problem)) if tries > 0 => {
+                    tracing::warn!(action = %view.id, problem, "an approved call cannot be claimed; trying again");
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+                claimed => return claimed,
+            }
         }
     }
 
@@ -319,91 +380,6 @@ impl<G: Gate> Proxy<G> {
         Some(view)
     }
 
-    /// Passes on exactly what was claimed, and says how it ended.
-    async fn run(&self, message: Message, view: &ActionView, claim: ClaimView, alone: bool) {
-        let (client_id, era) = (message.id(), era(&message));
-        // An answer under the client's id would come twice.
-        let id = if alone { self.program.own_id() } else { client_id.clone() };
-        let modified = view.resolution.as_ref().is_some_and(|resolution| resolution.modified);
-        let sent = if alone || modified {
-            rewritten(&message.bytes, &id, &claim.args)
-        } else {
-            Some(message.bytes.clone())
-        };
-        let route = Route { id: id.clone(), progress: message.progress_token().filter(|_| !alone) };
-        let answers = match sent {
-            Some(sent) => self.program.child.ask(sent, route).await,
-            None => Err(SendError::NotSent("the message cannot be written".to_owned())),
-        };
-        let mut answers = match answers {
-            Ok(answers) => answers,
-            Err(error) => {
-                let text = format!("not executed: {error}");
-                self.report(view.id, OutcomeStatus::Failed, None, Some(text.clone())).await;
-                if !alone {
-                    self.tell(&client_id, era, &text).await;
-                }
-                return;
-            }
-        };
-        if alone {
-            // What it asks meanwhile goes to the client as what it says on its own account.
-            answers.only_answer();
-        }
-        while let Some(answer) = answers.recv().await {
-            let Some(reply) = Reply::to(&answer, &id) else {
-                if !alone {
-                    self.say(line(&answer)).await;
-                }
-                continue;
-            };
-            let (status, kept, error) = match (reply.result, reply.rpc_error()) {
-                (_, Some(error)) => (OutcomeStatus::Failed, None, Some(error.message)),
-                (result, None) => {
-                    let text = result.map_or("{}", |result| result.get());
-                    let failed =
-                        Members::read(text).is_some_and(|result| result.get("isError") == Some("true"));
-                    let status = if failed { OutcomeStatus::Failed } else { OutcomeStatus::Succeeded };
-                    let error = failed.then(|| "the tool says that it failed".to_owned());
-                    (status, CanonicalJson::parse(text.as_bytes()).ok(), error)
-                }
-            };
-            if !alone {
-                let told = reply
-                    .result
-                    .filter(|_| modified)
-                    .map(|result| message::result(&id, &view_words::told(result.get(), view, &claim.args)));
-                self.say(told.unwrap_or_else(|| line(&answer))).await;
-            }
-            self.report(view.id, status, kept, error).await;
-            return;
-        }
-        // The program ended in the middle. Nobody knows, so nothing is reported: it becomes unknown.
-        if !alone {
-            let text = format!(
-                "UNKNOWN ({}): the program ended without an answer. It may have run. Find out before you try again.",
-                view.id
-            );
-            self.tell(&client_id, era, &text).await;
-        }
-    }
-
-    async fn report(
-        &self,
-        id: ActionId,
-        status: OutcomeStatus,
-        result: Option<CanonicalJson>,
-        error: Option<String>,
-    ) {
-        for _ in 0..5 {
-            let outcome = OutcomeBody { status, result: result.clone(), error: error.clone() };
-            match self.gate.report(id, outcome).await {
-                Err(GateError::Unavailable(_)) => tokio::time::sleep(Duration::from_secs(1)).await,
-                Ok(()) | Err(GateError::Refused(_)) => return,
-            }
-        }
-    }
-
     /// `banksman_wait`.
     async fn fetch(&self, id: &str, era: Era, args: &CanonicalJson) {
         let action: Option<ActionId> = match argument(args, "id") {
@@ -422,7 +398,11 @@ impl<G: Gate> Proxy<G> {
             let left = until.saturating_duration_since(Instant::now()).as_secs();
             let view = match self.gate.wait(action, left).await {
                 Ok(view) => view,
-                Err(error) => return self.tell(id, era, &view_words::refused(&error)).await,
+                // Nothing is said of whether it ran: that is what cannot be found out.
+                Err(GateError::Unavailable(_)) => {
+                    return self.tell(id, era, &words::out_of_sight(action)).await;
+                }
+                Err(error) => return self.tell(id, era, &error.to_string()).await,
             };
             let runs = matches!(view.status, Status::Authorised | Status::Executing);
             if runs && Instant::now() < until {
@@ -430,27 +410,32 @@ impl<G: Gate> Proxy<G> {
                 continue;
             }
             let result = view.outcome.as_ref().and_then(|outcome| outcome.result.as_ref());
-            return match result {
+            // An error that the program answered with is told in words: this is the answer to another request.
+            return match result.filter(|result| kept_error(result).is_none()) {
                 Some(result) => {
-                    let told = view_words::told(result.as_str(), &view, &view.args);
+                    let told = words::with_notice_of_change(result.as_str(), &view, &view.args);
                     self.say(message::result(id, &words::for_era(told, era))).await;
                 }
-                None if view.status == Status::Pending => {
-                    self.tell(id, era, &view_words::pending(&view, &self.review_url(action))).await;
-                }
-                None => self.tell(id, era, &view_words::not_run(&view)).await,
+                None => self.not_yet(id, era, &view).await,
             };
         }
     }
 
+    /// That there is no result yet, or none to show.
+    async fn not_yet(&self, id: &str, era: Era, view: &ActionView) {
+        let text = words::not_yet(view, &self.review_url(view.id));
+        let result = words::tool_error(&text, Some((view.id, view.status)), era);
+        self.say(message::result(id, &result)).await;
+    }
+
     /// A tool result that says that it did not work.
-    async fn tell(&self, id: &str, era: Era, text: &str) {
+    pub(crate) async fn tell(&self, id: &str, era: Era, text: &str) {
         self.say(message::result(id, &words::tool_error(text, None, era))).await;
     }
 }
 
 /// On a pipe there are no headers: a message itself says of which era it is.
-fn era(message: &Message) -> Era {
+pub(crate) fn era(message: &Message) -> Era {
     message.era(&HeaderMap::new())
 }
 
@@ -462,15 +447,4 @@ fn shell_word(word: &str) -> String {
     } else {
         format!("'{}'", word.replace('\'', r"'\''"))
     }
-}
-
-/// The client's message under another id, with the arguments that were claimed.
-fn rewritten(message: &Bytes, id: &str, args: &CanonicalJson) -> Option<Bytes> {
-    let mut members = Members::read_bytes(message)?;
-    let mut params = Members::read(members.get("params")?)?;
-    params.set("arguments", args.as_str());
-    let params = params.write();
-    members.set("params", params);
-    members.set("id", id.to_owned());
-    Some(members.write().into())
 }

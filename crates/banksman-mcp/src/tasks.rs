@@ -51,7 +51,7 @@ pub(crate) async fn answer(visit: &Visit) -> Response<Body> {
             done()
         }
         _ => {
-            visit.gateway.keep_if_open(&case, &visit.caller);
+            drop(visit.gateway.keep_if_open(&case, &visit.caller));
             let ended = ending_of(&case);
             let more = match (status(&case), ended.as_ref().map(|ending| ending.parts())) {
                 ("completed", Some((Member::Result, result))) => {
@@ -103,10 +103,17 @@ fn status(case: &Case) -> &'static str {
 
 fn fields(visit: &Visit, case: &Case) -> String {
     let said = match &case.state {
-        State::Pending { .. } => words::waiting(case, &visit.gateway.review_url(case.id)),
-        State::Authorised { .. } | State::Executing { .. } => "approved; it runs now".to_owned(),
+        State::Pending { .. } => words::waiting(case.id, &visit.gateway.review_url(case.id)),
+        State::Authorised { .. } | State::Executing { .. } => words::running(case.id),
         State::Succeeded { .. } => "done".to_owned(),
-        _ => words::not_run(case),
+        State::Blocked { .. }
+        | State::Denied { .. }
+        | State::Expired { .. }
+        | State::Cancelled { .. }
+        | State::Failed { .. }
+        | State::Unknown { .. }
+        | State::Lapsed { .. }
+        | State::Revoked { .. } => words::standing(&case.into()),
     };
     let updated = case.reviews.last().map_or(case.created_at, |review| review.at);
     format!(

@@ -7,11 +7,11 @@ use bytes::Bytes;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::body::{self, Body};
+use crate::callers::WayOf;
 use crate::gateway::{Behind, Gateway, bad_request, is_for_us};
 use crate::message::{ClientSays, Era, Message, Shape};
 use crate::session::Session;
-use crate::upstream::http::passed_on;
-use crate::upstream::{Lane, Reach, SendError, Upstream};
+use crate::upstream::{Lane, SendError, Upstream};
 use crate::{call, headers, lists, relay, tasks};
 
 /// One message, and everything that is known around it. It is handed on from one to the next, so it lives on the heap; and
@@ -100,32 +100,14 @@ impl Visit {
 
     /// The client's own way to a server; `None` if it has none and ours has to do.
     pub(crate) async fn lane(&self, upstream: &Arc<Upstream>) -> Result<Option<Lane>, SendError> {
-        if let (true, Era::One, Some(session)) = (self.shared, self.era, &self.session) {
-            if upstream.is_known_to_speak(Era::One) == Some(false) {
-                return Ok(None);
-            }
-            return match self.gateway.sessions.lane(upstream, session).await {
-                Ok(lane) => Ok(Some(lane)),
-                Err(_) if upstream.speaks(Era::One).await == Ok(false) => Ok(None),
-                Err(error) => Err(error),
-            };
-        }
-        match &upstream.reach {
-            Reach::Http(http) => {
-                if self.is_plain() || !upstream.speaks(self.era).await? {
-                    return Ok(None);
-                }
-                let session = self.session.as_ref().and_then(|session| session.upstream.as_deref());
-                Ok(Some(Lane::http(http, passed_on(&self.headers), session)))
-            }
-            Reach::Program => match &self.session {
-                // One that knows no sessions was not started for this one.
-                Some(session) if self.era == Era::One && session.initialize.is_some() => {
-                    self.gateway.sessions.child(upstream, session).await.map(|child| Some(Lane::Child(child)))
-                }
-                Some(_) | None => Ok(None),
-            },
-        }
+        let way = WayOf {
+            era: self.era,
+            shared: self.shared,
+            plain: self.is_plain(),
+            session: self.session.as_ref(),
+            headers: &self.headers,
+        };
+        way.lane(&self.gateway, upstream).await
     }
 
     /// Whether this is a client that only posts JSON, without a session or a word of MCP's transport.

@@ -7,8 +7,9 @@ use banksman_core::{ActionId, Case, Status};
 use http::{Response, StatusCode};
 
 use crate::body::{self, Body};
-use crate::call::argument;
+use crate::call::{argument, out_of_sight};
 use crate::errand::Member;
+use crate::gateway::Behind;
 use crate::hold::ending_of;
 use crate::message;
 use crate::visit::Visit;
@@ -19,8 +20,8 @@ const LONGEST: u64 = 45;
 
 pub(crate) async fn answer(visit: Box<Visit>, args: &CanonicalJson) -> Response<Body> {
     let id = visit.message.id();
-    let said = |text: &str, case: Option<&Case>| {
-        body::json(StatusCode::OK, message::result(&id, &words::tool_error(text, case, visit.era)))
+    let said = |text: &str, about: Option<(ActionId, Status)>| {
+        body::json(StatusCode::OK, message::result(&id, &words::tool_error(text, about, visit.era)))
     };
     let action: Option<ActionId> = match argument(args, "id") {
         Some(Json::String(text)) => text.parse().ok(),
@@ -35,7 +36,11 @@ pub(crate) async fn answer(visit: Box<Visit>, args: &CanonicalJson) -> Response<
     if let Ok(case) = visit.gateway.engine.action(&visit.caller, action).await
         && case.submission.action.forwarded
     {
-        visit.gateway.keep_if_open(&case, &visit.caller);
+        let hold = visit.gateway.keep_if_open(&case, &visit.caller);
+        // After a restart nobody remembers in which session it was asked for: in one that asks after it, if it leads there.
+        if let Some(hold) = hold.filter(|_| leads_to(&visit, &case)) {
+            hold.join(&visit, None);
+        }
     }
     let over =
         |case: &Case| !matches!(case.status(), Status::Pending | Status::Authorised | Status::Executing);
@@ -46,17 +51,24 @@ pub(crate) async fn answer(visit: Box<Visit>, args: &CanonicalJson) -> Response<
         Err(banksman_engine::EngineError::NotFound) => {
             return said("there is no held call with this id", None);
         }
-        Err(error) => return crate::call::refused(&visit, &error),
+        Err(error) => return out_of_sight(&visit, action, &error),
     };
+    let about = |case: &Case| Some((case.id, case.status()));
     match ending_of(&case) {
         Some(ending) => {
             visit.gateway.holds.fetched(action);
             match ending.parts() {
                 (Member::Result, _) => body::json(StatusCode::OK, ending.to_message(&id, visit.era)),
-                (Member::Error, _) => said(&words::not_run(&case), Some(&case)),
+                (Member::Error, _) => said(&words::standing(&(&*case).into()), about(&case)),
             }
         }
-        None if case.status() == Status::Executing => said(&words::not_run(&case), Some(&case)),
-        None => said(&words::pending(&case, &visit.gateway.review_url(action)), Some(&case)),
+        None => said(&words::not_yet(&(&*case).into(), &visit.gateway.review_url(action)), about(&case)),
+    }
+}
+
+fn leads_to(visit: &Visit, case: &Case) -> bool {
+    match &visit.behind {
+        Behind::One(upstream) => case.submission.action.server.as_ref() == Some(&upstream.name),
+        Behind::All => true,
     }
 }

@@ -214,6 +214,11 @@ pub(crate) async fn result(
 ) -> Answer {
     let case = app.engine.action(&caller, id).await?;
     let ended = if caller.kind.decides() { result_of(&case.redacted()) } else { result_of(&case) };
+    // Only its own agent, of those who decide nothing, sees an action: whoever has the result does not get it again for the
+    // same call, sent anew.
+    if let (Some(gateway), Some(_), false) = (&app.gateway, &ended, caller.kind.decides()) {
+        gateway.was_fetched(id);
+    }
     match ended {
         Some((status, text)) => Ok((status, [(CONTENT_TYPE, "application/json")], text).into_response()),
         None => {

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -38,6 +38,9 @@ const LINES_IN_A_ROW: usize = 16;
 /// How long a program has to end by itself once its input is closed, and again once it was told to.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// No message: behind it the program's input is closed.
+const END: Bytes = Bytes::new();
+
 /// How long what a program wrote before it ended is read. Only what it started may hold its output open for longer.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
@@ -48,6 +51,10 @@ pub(crate) struct Child {
     room: Arc<Semaphore>,
     state: Mutex<State>,
     manner: Manner,
+    /// That it is to end, though somebody still holds it.
+    closing: Arc<Notify>,
+    /// Closes when nothing is left of the process.
+    over: watch::Receiver<()>,
     /// Closes with this: that is how whoever looks after the process hears of it.
     _held: oneshot::Sender<()>,
 }
@@ -153,16 +160,26 @@ impl Child {
         let (to_child, lines) = mpsc::channel(QUEUE);
         let (held, released) = oneshot::channel();
         let room = Arc::new(Semaphore::new(QUEUE_BYTES));
-        let child = Arc::new(Self { to_child, room, state: Mutex::default(), manner, _held: held });
+        let (closing, (alive, over)) = (Arc::new(Notify::new()), watch::channel(()));
+        let child = Self {
+            to_child,
+            room,
+            state: Mutex::default(),
+            manner,
+            closing: Arc::clone(&closing),
+            over,
+            _held: held,
+        };
+        let child = Arc::new(child);
         tokio::spawn(log(launch.name.to_owned(), BufReader::new(errors)));
-        let mut running =
-            Running { process, writing: tokio::spawn(write(input, lines)), child: Arc::downgrade(&child) };
+        let writing = tokio::spawn(write(input, lines));
+        let mut running = Running { process, writing, child: Arc::downgrade(&child), closing, grace: GRACE };
         let name = launch.name.to_owned();
         tokio::spawn(async move {
             running.work(output, released).await;
             let status = running.end().await;
             tracing::info!(upstream = name, status, "an MCP server's program has ended");
-            drop(slot);
+            drop((slot, alive));
         });
         Ok(child)
     }
@@ -216,6 +233,14 @@ impl Child {
             Ok(room) => drop(self.to_child.try_send((message, room))),
             Err(_) => tracing::debug!("a program that does not read gets no answer to what it asks"),
         }
+    }
+
+    /// Closes its input behind all that was sent, and returns when nothing is left of the process: one that does not end
+    /// by itself is told to, and then made to. What it says meanwhile is heard.
+    pub(crate) async fn close(&self) {
+        self.closing.notify_one();
+        let mut over = self.over.clone();
+        while over.changed().await.is_ok() {}
     }
 
     /// What the server says on its own account, from now on; whoever listened before does no longer.
@@ -336,6 +361,9 @@ struct Running {
     process: Process,
     writing: JoinHandle<()>,
     child: Weak<Child>,
+    closing: Arc<Notify>,
+    /// How long it has to end by itself.
+    grace: Duration,
 }
 
 impl Running {
@@ -360,6 +388,9 @@ impl Running {
             () = &mut reading => {}
             _ = released => return,
             _ = self.process.wait() => drop(timeout(LAST_WORDS, &mut reading).await),
+            () = closed(&self.closing, &self.child) => {
+                self.grace = Duration::ZERO;
+            }
         }
         if let Some(child) = self.child.upgrade() {
             child.end();
@@ -370,7 +401,7 @@ impl Running {
 
     /// Ends it as MCP has it: its input is closed (that is done, or on its way), then it is told to, then it is made to.
     async fn end(&mut self) -> String {
-        if timeout(GRACE, self.process.wait()).await.is_err() {
+        if timeout(self.grace, self.process.wait()).await.is_err() {
             // One that does not read would keep its input open for ever.
             self.writing.abort();
             self.terminate();
@@ -390,6 +421,23 @@ impl Running {
     }
 }
 
+/// Once it is to end: when its input is closed, and it has had its time since.
+async fn closed(closing: &Notify, child: &Weak<Child>) {
+    closing.notified().await;
+    let ways = child.upgrade().map(|child| (child.to_child.clone(), Arc::clone(&child.room)));
+    let Some((to_child, room)) = ways else { return };
+    // One that does not read does not get its end of input this way, but by a signal.
+    drop(
+        timeout(GRACE, async move {
+            if let Ok(no_room) = room.acquire_many_owned(0).await {
+                drop(to_child.send((END, no_room)).await);
+            }
+            std::future::pending::<()>().await;
+        })
+        .await,
+    );
+}
+
 fn is_also_an_answer(line: &[u8]) -> bool {
     Members::read_bytes(line)
         .is_none_or(|message| ["result", "error"].iter().any(|key| message.get(key).is_some()))
@@ -405,7 +453,7 @@ fn one_line(message: &Bytes) -> Bytes {
 }
 
 async fn write(mut input: ChildStdin, mut lines: mpsc::Receiver<Outgoing>) {
-    while let Some((line, _room)) = lines.recv().await {
+    while let Some((line, _room)) = lines.recv().await.filter(|(line, _)| *line != END) {
         let written = async {
             input.write_all(&line).await?;
             input.write_all(b"\n").await?;

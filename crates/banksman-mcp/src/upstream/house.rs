@@ -1,7 +1,9 @@
-//! Our own session with a server: to learn what tools it has, and to run what was approved when its client is away.
+//! Our own sessions with a server: one to learn what tools it has, and one for each agent, to run what was approved when its
+//! client is away, or has none of its own. No agent's calls find what another has left behind in one.
 
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -14,16 +16,20 @@ use super::{Lane, Manner, Reach, Route, SendError, Slot, Upstream};
 use crate::message::{self, ERA_ONE, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
 
+/// For how long an answer to what we ask for ourselves is of use.
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
+
 const UNKNOWN_REVISION: &str = "it speaks no revision of MCP that we know";
 
 /// A meeting that failed after so long is not tried again for a while: whoever comes next would wait as long.
 const SLOW: Duration = Duration::from_secs(2);
 const NOT_AGAIN_FOR: Duration = Duration::from_secs(15);
 
-/// Our own session with a server, opened when it is first needed.
+/// Our own sessions with a server, each opened when it is first needed.
 #[derive(Default)]
 pub(crate) struct House {
-    met: Mutex<Option<watch::Receiver<Meeting>>>,
+    ours: Arc<Room>,
+    agents: Mutex<HashMap<String, Arc<Room>>>,
     next_id: AtomicU64,
     /// Whether it understands each era, once it has said so.
     speaks_one: OnceLock<bool>,
@@ -51,6 +57,90 @@ impl Meeting {
             Self::Failed { not_before, .. } => not_before.is_some_and(|later| later > Instant::now()),
         }
     }
+}
+
+/// The place of one session.
+#[derive(Default)]
+struct Room {
+    met: Mutex<Option<watch::Receiver<Meeting>>>,
+    used_at: Mutex<Option<Instant>>,
+}
+
+impl Room {
+    fn use_now(&self) {
+        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    fn is_idle_for(&self, time: Duration) -> bool {
+        let used_at = *self.used_at.lock().unwrap_or_else(PoisonError::into_inner);
+        used_at.is_some_and(|used_at| used_at.elapsed() >= time)
+    }
+
+    fn met(&self) -> MutexGuard<'_, Option<watch::Receiver<Meeting>>> {
+        self.met.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Forgets a session, unless somebody else has opened another one meanwhile.
+    fn forget(&self, stale: &Open) {
+        let mut met = self.met();
+        let is_stale = |met: &watch::Receiver<Meeting>| match &*met.borrow() {
+            Meeting::Met(open) => Arc::ptr_eq(&open.said, &stale.said),
+            Meeting::UnderWay | Meeting::Failed { .. } => false,
+        };
+        if met.as_ref().is_some_and(is_stale) {
+            *met = None;
+        }
+    }
+
+    /// Its session, which is no longer ours.
+    fn take(&self) -> Option<Lane> {
+        let met = self.met().take()?;
+        match &*met.borrow() {
+            Meeting::Met(open) => Some(open.lane.clone()),
+            Meeting::UnderWay | Meeting::Failed { .. } => None,
+        }
+    }
+}
+
+impl House {
+    fn agents(&self) -> MutexGuard<'_, HashMap<String, Arc<Room>>> {
+        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn room(&self, agent: Option<&str>) -> Arc<Room> {
+        let Some(agent) = agent else { return Arc::clone(&self.ours) };
+        let mut agents = self.agents();
+        let room = match agents.get(agent) {
+            Some(room) => Arc::clone(room),
+            None => Arc::clone(agents.entry(agent.to_owned()).or_default()),
+        };
+        room.use_now();
+        room
+    }
+
+    /// The sessions of agents that nobody has used for so long, which are no longer ours: whoever asks has to end them.
+    pub(crate) fn take_idle(&self, time: Duration) -> Vec<Lane> {
+        let idle: Vec<Arc<Room>> = {
+            let mut agents = self.agents();
+            // Whoever asks something in one holds it meanwhile.
+            let is_idle = |room: &Arc<Room>| Arc::strong_count(room) == 1 && room.is_idle_for(time);
+            let names: Vec<String> =
+                agents.iter().filter(|(_, room)| is_idle(room)).map(|(name, _)| name.clone()).collect();
+            names.iter().filter_map(|name| agents.remove(name)).collect()
+        };
+        idle.iter().filter_map(|room| room.take()).collect()
+    }
+}
+
+/// For whom something is asked, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Behalf<'a> {
+    /// In whose session; without one, in that in which we ask for ourselves.
+    pub(crate) agent: Option<&'a str>,
+    /// Headers beside our own.
+    pub(crate) headers: &'a HeaderMap,
+    /// For how long the answer is of use.
+    pub(crate) patience: Duration,
 }
 
 #[derive(Clone)]
@@ -82,7 +172,8 @@ impl Upstream {
     /// # Errors
     /// If there is no result.
     pub(crate) async fn ask(&self, method: &str, params: &str) -> Result<String, HouseError> {
-        let answer = self.ask_as(method, params, &HeaderMap::new()).await?;
+        let behalf = Behalf { agent: None, headers: &HeaderMap::new(), patience: PATIENCE };
+        let answer = self.ask_as(behalf, method, params).await?;
         let reply = Reply::read(&answer.message).ok_or(HouseError::Unreadable)?;
         match (reply.result, reply.rpc_error()) {
             (Some(result), None) => Ok(result.get().to_owned()),
@@ -97,23 +188,25 @@ impl Upstream {
     /// If there is no answer.
     pub(crate) async fn ask_as(
         &self,
+        behalf: Behalf<'_>,
         method: &str,
         params: &str,
-        more: &HeaderMap,
     ) -> Result<Final, SendError> {
+        let room = self.house.room(behalf.agent);
         for attempt in 0..2 {
-            let open = self.house_session().await?;
+            let open = self.house_session(&room).await?;
             let id = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
-            let (lane, params) = framed(&open, method, params, more);
+            let (lane, params) = framed(&open, method, params, behalf.headers);
             let text = message::request(&id, method, &params);
-            let answer = lane.answer(text.into(), Route { id: id.clone(), progress: None }).await;
+            let answer = lane
+                .answer_within(text.into(), Route { id: id.clone(), progress: None }, behalf.patience)
+                .await;
+            room.use_now();
             match answer {
                 // The server has forgotten our session. It says so instead of doing anything, so asking again is safe.
-                Ok(answer) if attempt == 0 && open.is_forgotten_by(&answer, &id) => {
-                    self.forget_house_session(&open);
-                }
+                Ok(answer) if attempt == 0 && open.is_forgotten_by(&answer, &id) => room.forget(&open),
                 Err(SendError::NotSent(_)) if attempt == 0 && matches!(open.lane, Lane::Child(_)) => {
-                    self.forget_house_session(&open);
+                    room.forget(&open);
                 }
                 answer => return answer,
             }
@@ -126,7 +219,7 @@ impl Upstream {
     /// # Errors
     /// If it cannot be reached.
     pub(crate) async fn introduction(&self) -> Result<(Era, Arc<str>), SendError> {
-        let open = self.house_session().await?;
+        let open = self.house_session(&self.house.ours).await?;
         Ok((open.era, open.said))
     }
 
@@ -138,7 +231,7 @@ impl Upstream {
         match (self.is_known_to_speak(era), era) {
             (Some(speaks), _) => Ok(speaks),
             (None, Era::One) => {
-                let speaks = self.house_session().await?.era == Era::One;
+                let speaks = self.house_session(&self.house.ours).await?.era == Era::One;
                 Ok(*self.house.speaks_one.get_or_init(|| speaks))
             }
             (None, Era::Two) => self.try_era_two().await,
@@ -157,7 +250,7 @@ impl Upstream {
     async fn try_era_two(&self) -> Result<bool, SendError> {
         let remember = |speaks| *self.house.speaks_two.get_or_init(|| speaks);
         let Reach::Http(upstream) = &self.reach else {
-            return Ok(remember(self.house_session().await?.era == Era::Two));
+            return Ok(remember(self.house_session(&self.house.ours).await?.era == Era::Two));
         };
         match self.meeting(discover(Lane::http(upstream, own_headers(), None))).await? {
             Discovery::Speaks(_) => Ok(remember(true)),
@@ -167,23 +260,11 @@ impl Upstream {
         }
     }
 
-    /// Forgets a session, unless somebody else has opened another one meanwhile.
-    fn forget_house_session(&self, stale: &Open) {
-        let mut met = self.house.met.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_stale = |met: &watch::Receiver<Meeting>| match &*met.borrow() {
-            Meeting::Met(open) => Arc::ptr_eq(&open.said, &stale.said),
-            Meeting::UnderWay | Meeting::Failed { .. } => false,
-        };
-        if met.as_ref().is_some_and(is_stale) {
-            *met = None;
-        }
-    }
-
-    /// The session. One meeting is under way at a time; it goes on when those who wait for it have gone, and nothing is
-    /// locked while it does.
-    async fn house_session(&self) -> Result<Open, SendError> {
+    /// The session of a room. One meeting is under way at a time; it goes on when those who wait for it have gone, and nothing
+    /// is locked while it does.
+    async fn house_session(&self, room: &Room) -> Result<Open, SendError> {
         let broken = || SendError::NotSent("it could not be met".to_owned());
-        let mut met = self.meet().ok_or_else(broken)?;
+        let mut met = self.meet(room).ok_or_else(broken)?;
         let done = met.wait_for(|met| !matches!(met, Meeting::UnderWay)).await;
         match &*done.map_err(|_| broken())? {
             Meeting::Met(open) => Ok(open.clone()),
@@ -193,8 +274,8 @@ impl Upstream {
     }
 
     /// The meeting that is under way or over; a new one, if that is of no use.
-    fn meet(&self) -> Option<watch::Receiver<Meeting>> {
-        let mut met = self.house.met.lock().unwrap_or_else(PoisonError::into_inner);
+    fn meet(&self, room: &Room) -> Option<watch::Receiver<Meeting>> {
+        let mut met = room.met();
         // Whose sender is gone, and who says nothing, never will.
         let is_of_use = |met: &&watch::Receiver<Meeting>| {
             let meeting = met.borrow();

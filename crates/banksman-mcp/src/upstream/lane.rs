@@ -4,14 +4,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::CONTENT_TYPE;
-use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
+use tokio::time::Instant;
 
-use super::http::{HttpUpstream, SESSION};
+use super::http::{HttpUpstream, SESSION, own_headers};
 use super::reply::Final;
 use super::{Child, Mailbox, SendError, Wants};
+use crate::body::EVENTS;
+use crate::message::ERA_TWO;
 use crate::sse::{self, Event};
 
 /// A longer answer is an attack on our memory.
@@ -19,6 +22,14 @@ pub(crate) const MAX_ANSWER: usize = 32 * 1024 * 1024;
 
 /// A stream that says nothing for so long has been forgotten.
 const SILENCE: Duration = Duration::from_secs(30 * 60);
+
+/// How long what follows on a stream that ended is asked for, if nobody says for how long it is of use.
+const RESUMED_FOR: Duration = Duration::from_secs(5 * 60);
+
+/// How long to wait before that, and again if it could not be asked: if the server does not say, and whatever it says.
+const RETRY: Duration = Duration::from_secs(1);
+const SHORTEST_RETRY: Duration = Duration::from_millis(50);
+const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 /// Where requests go.
 #[derive(Clone)]
@@ -61,13 +72,28 @@ impl Lane {
         self.ask_for(Wants::Answer, message, route).await?.conclude(&id).await
     }
 
+    /// The same; a server that closes its stream meanwhile is asked for the rest for so long.
+    ///
+    /// # Errors
+    /// If it was not sent, or nobody knows.
+    pub(crate) async fn answer_within(
+        &self,
+        message: Bytes,
+        route: Route,
+        patience: Duration,
+    ) -> Result<Final, SendError> {
+        let id = route.id.clone();
+        self.ask_for(Wants::Answer, message, route).await?.conclude_within(Some(patience), &id).await
+    }
+
     async fn ask_for(&self, wants: Wants, message: Bytes, route: Route) -> Result<Answer, SendError> {
         match self {
             Self::Http { upstream, headers } => {
                 let response = upstream.send(Method::POST, headers.clone(), message).await?;
                 let (parts, body) = response.into_parts();
                 if is_event_stream(&parts.headers) {
-                    return Ok(Answer::Stream(Stream::over_http(body, parts.headers)));
+                    let stream = Stream::over_http(body, parts.headers);
+                    return Ok(Answer::Stream(stream.that_resumes(upstream, headers)));
                 }
                 let body = whole(body).await?;
                 Ok(Answer::Whole { status: parts.status, headers: parts.headers, body })
@@ -76,6 +102,11 @@ impl Lane {
                 Ok(Answer::Stream(Stream::of_child(child.ask_for(wants, message, route).await?)))
             }
         }
+    }
+
+    /// Whether it is in a session that the server knows by an id.
+    pub(crate) fn has_session(&self) -> bool {
+        matches!(self, Self::Http { headers, .. } if headers.contains_key(SESSION))
     }
 
     /// Sends a message that wants none.
@@ -128,13 +159,44 @@ pub(crate) struct Stream {
 }
 
 enum Source {
-    Http { body: Incoming, reader: sse::Reader },
+    Http(Box<Connection>),
     Child(Mailbox),
+}
+
+struct Connection {
+    body: Incoming,
+    reader: sse::Reader,
+    resume: Option<Resume>,
+}
+
+/// How what follows is asked for if the stream ends before its answer: since 2025-11-25 a server may close it meanwhile.
+struct Resume {
+    upstream: Arc<HttpUpstream>,
+    headers: HeaderMap,
+    until: Instant,
 }
 
 impl Stream {
     pub(crate) fn over_http(body: Incoming, headers: HeaderMap) -> Self {
-        Self { source: Source::Http { body, reader: sse::Reader::new(MAX_ANSWER) }, headers }
+        let connection = Connection { body, reader: sse::Reader::new(MAX_ANSWER), resume: None };
+        Self { source: Source::Http(Box::new(connection)), headers }
+    }
+
+    /// The same, for the answer to a request.
+    fn that_resumes(mut self, upstream: &Arc<HttpUpstream>, request: &HeaderMap) -> Self {
+        let is_era_two = request.get("mcp-protocol-version").is_some_and(|version| version == ERA_TWO);
+        if let Source::Http(connection) = &mut self.source
+            && !is_era_two
+        {
+            let mut headers = own_headers();
+            headers.insert(ACCEPT, EVENTS);
+            for name in [SESSION, HeaderName::from_static("mcp-protocol-version")] {
+                headers.extend(request.get(&name).map(|value| (name, value.clone())));
+            }
+            let until = Instant::now() + RESUMED_FOR;
+            connection.resume = Some(Resume { upstream: Arc::clone(upstream), headers, until });
+        }
+        self
     }
 
     pub(crate) fn of_child(messages: Mailbox) -> Self {
@@ -148,6 +210,15 @@ impl Stream {
         }
     }
 
+    /// For how long what follows is asked for, if the stream ends before its answer.
+    pub(crate) fn resume_for(&mut self, time: Duration) {
+        if let Source::Http(connection) = &mut self.source
+            && let Some(resume) = &mut connection.resume
+        {
+            resume.until = Instant::now() + time;
+        }
+    }
+
     /// The next event; `None` at the end.
     ///
     /// # Errors
@@ -158,20 +229,63 @@ impl Stream {
                 let text = String::from_utf8_lossy(&data);
                 Event { raw: sse::event(&text), data }
             })),
-            Source::Http { body, reader } => loop {
-                if let Some(event) = reader.next() {
-                    return Ok(Some(event));
+            Source::Http(connection) => connection.next().await,
+        }
+    }
+}
+
+impl Connection {
+    async fn next(&mut self) -> Result<Option<Event>, SendError> {
+        loop {
+            if let Some(event) = self.reader.next() {
+                return Ok(Some(event));
+            }
+            let ended = match tokio::time::timeout(SILENCE, self.body.frame()).await {
+                Ok(Some(Ok(frame))) => {
+                    if let Some(data) = frame.data_ref() {
+                        self.reader.push(data).map_err(|error| SendError::Lost(error.to_string()))?;
+                    }
+                    continue;
                 }
-                let frame = match tokio::time::timeout(SILENCE, body.frame()).await {
-                    Ok(Some(Ok(frame))) => frame,
-                    Ok(Some(Err(_))) => return Err(SendError::Lost("the connection broke".to_owned())),
-                    Ok(None) => return Ok(None),
-                    Err(_) => return Err(SendError::Lost("it fell silent".to_owned())),
-                };
-                if let Some(data) = frame.data_ref() {
-                    reader.push(data).map_err(|error| SendError::Lost(error.to_string()))?;
+                Ok(Some(Err(_))) => Err(SendError::Lost("the connection broke".to_owned())),
+                Ok(None) => Ok(None),
+                Err(_) => return Err(SendError::Lost("it fell silent".to_owned())),
+            };
+            let followed = match (&self.resume, self.reader.last_id()) {
+                (Some(resume), Some(id)) => Box::pin(resume.from(id, self.reader.retry())).await,
+                (_, _) => None,
+            };
+            match followed {
+                Some(next) => {
+                    self.body = next;
+                    self.reader.reconnect();
                 }
-            },
+                None => return ended,
+            }
+        }
+    }
+}
+
+impl Resume {
+    /// What follows the event with this id, as soon as the server can be reached; `None` if it does not say.
+    async fn from(&self, id: &Bytes, retry: Option<Duration>) -> Option<Incoming> {
+        let mut headers = self.headers.clone();
+        headers.insert("last-event-id", HeaderValue::from_bytes(id).ok()?);
+        let pause = retry.unwrap_or(RETRY).clamp(SHORTEST_RETRY, LONGEST_RETRY);
+        loop {
+            tokio::time::sleep_until(self.until.min(Instant::now() + pause)).await;
+            if Instant::now() >= self.until {
+                return None;
+            }
+            let asked = self.upstream.send(Method::GET, headers.clone(), Bytes::new());
+            // Asking for what follows changes nothing, so that it can be asked for again.
+            let Ok(Ok(response)) = tokio::time::timeout_at(self.until, asked).await else { continue };
+            if response.status().is_success() && is_event_stream(response.headers()) {
+                return Some(response.into_body());
+            }
+            if !response.status().is_server_error() && response.status() != StatusCode::TOO_MANY_REQUESTS {
+                return None;
+            }
         }
     }
 }

@@ -18,7 +18,7 @@ use tokio::time::timeout;
 
 pub(crate) use child::{Child, Launch, Manner};
 pub(crate) use environment::Inherits;
-pub(crate) use house::{Greeting, House, HouseError, header_text, with_meta};
+pub(crate) use house::{Behalf, Greeting, House, HouseError, header_text, with_meta};
 pub(crate) use lane::{Answer, Lane, Route};
 pub(crate) use mailbox::{Mailbox, Wants};
 use patience::Patience;

@@ -1,5 +1,7 @@
 //! The answer to a request, found among what comes before it.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
@@ -82,6 +84,21 @@ impl Answer {
     /// # Errors
     /// If none comes.
     pub(crate) async fn conclude(self, id: &str) -> Result<Final, SendError> {
+        self.conclude_within(None, id).await
+    }
+
+    /// The same; a server that closes its stream meanwhile is asked for the rest for so long.
+    ///
+    /// # Errors
+    /// If none comes.
+    pub(crate) async fn conclude_within(
+        mut self,
+        patience: Option<Duration>,
+        id: &str,
+    ) -> Result<Final, SendError> {
+        if let (Self::Stream(stream), Some(patience)) = (&mut self, patience) {
+            stream.resume_for(patience);
+        }
         match self {
             Self::Whole { status, headers, body } => Ok(Final::alone(status, headers, body)),
             Self::Stream(mut stream) => {

@@ -1,6 +1,8 @@
 //! A server that a test can look into: it notes every byte that reaches it.
 
+use std::collections::HashMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -22,6 +24,10 @@ pub(crate) struct Seen {
     pub(crate) headers: Mutex<Vec<HeaderMap>>,
     /// The definition of `echo`, which a test may change.
     pub(crate) description: Mutex<String>,
+    /// How many sessions were opened.
+    sessions: AtomicUsize,
+    /// The answers that are fetched by another connection than they were asked for on, by the event that they follow.
+    later: Mutex<HashMap<String, String>>,
 }
 
 pub(crate) struct Peer {
@@ -59,7 +65,18 @@ async fn answer(
 ) -> Response<Body> {
     seen.headers.lock().unwrap().push(headers.clone());
     seen.bodies.lock().unwrap().push(String::from_utf8_lossy(&body).into_owned());
+    let events = |events: Vec<Result<Bytes, std::io::Error>>| {
+        let builder = Response::builder().header("content-type", "text/event-stream");
+        builder.body(futures_stream(events)).unwrap()
+    };
     if method == Method::GET {
+        if let Some(last) = headers.get("last-event-id") {
+            let follows = seen.later.lock().unwrap().remove(last.to_str().unwrap());
+            return match follows {
+                Some(text) => events(vec![Ok(Bytes::from(text))]),
+                None => StatusCode::SERVICE_UNAVAILABLE.into_response(),
+            };
+        }
         return StatusCode::METHOD_NOT_ALLOWED.into_response();
     }
     if method == Method::DELETE {
@@ -86,8 +103,9 @@ async fn answer(
     match message["method"].as_str().unwrap() {
         "initialize" => {
             let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "peer", "version": "1"}});
-            let session = [("content-type", "application/json"), ("mcp-session-id", "peer-session")];
-            (session, reply(result)).into_response()
+            let session = format!("peer-session-{}", seen.sessions.fetch_add(1, Ordering::SeqCst));
+            let headers = [("content-type", "application/json".to_owned()), ("mcp-session-id", session)];
+            (headers, reply(result)).into_response()
         }
         "server/discover" if two => {
             json_of(reply(json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}})))
@@ -119,6 +137,44 @@ async fn answer(
                 )),
                 // Runs, and never says so.
                 "send_stuck" | "send_twice" => std::future::pending().await,
+                // Says something, and its answer, after a while.
+                "send_slow" => {
+                    let token = &params["_meta"]["progressToken"];
+                    let note = json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": 1}});
+                    let frames = [format!("data: {note}\n\n"), format!("data: {}\n\n", said("slowly done"))];
+                    slowly(Duration::from_millis(1500), frames.map(|text| Ok(text.into())).into())
+                }
+                // In which of its sessions it runs.
+                "session" | "send_session" => {
+                    let session = headers.get("mcp-session-id").map(|id| id.to_str().unwrap());
+                    json_of(said(session.unwrap_or("none")))
+                }
+                "send_structured" => json_of(reply(
+                    json!({"content": [{"type": "text", "text": "{\"n\":1}"}], "structuredContent": {"n": 1}}),
+                )),
+                "locked" => {
+                    let challenge = [("www-authenticate", "Bearer realm=\"peer\"")];
+                    (StatusCode::UNAUTHORIZED, challenge, "no").into_response()
+                }
+                // Closes its stream before it has an answer, and wants to be asked for it.
+                "polled" => {
+                    let mut later = seen.later.lock().unwrap();
+                    let note = json!({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "half"}});
+                    later.insert("p-1".to_owned(), format!("id: p-2\ndata: {note}\n\n"));
+                    later.insert("p-2".to_owned(), format!("id: p-3\ndata: {}\n\n", said("polled")));
+                    events(vec![Ok(Bytes::from_static(b"id: p-1\nretry: 100\ndata:\n\n"))])
+                }
+                // Breaks off; with an id of an event, and without one.
+                "broken" => {
+                    let follows = format!("data: {}\n\n", said("mended"));
+                    seen.later.lock().unwrap().insert("b-1".to_owned(), follows);
+                    let first = Bytes::from_static(b"id: b-1\nretry: 100\ndata:\n\ndata: {\"jso");
+                    slowly(Duration::from_millis(100), vec![Ok(first), Err(std::io::Error::other("gone"))])
+                }
+                "broken_for_good" => {
+                    let first = Bytes::from_static(b"retry: 100\ndata:\n\n");
+                    slowly(Duration::from_millis(100), vec![Ok(first), Err(std::io::Error::other("gone"))])
+                }
                 "slow" => {
                     tokio::time::sleep(Duration::from_millis(300)).await;
                     json_of(said("slow"))
@@ -160,6 +216,19 @@ async fn answer(
                 .to_string(),
         ),
     }
+}
+
+/// Events, each after a pause.
+fn slowly(pause: Duration, events: Vec<Result<Bytes, std::io::Error>>) -> Response<Body> {
+    let (sender, mut frames) = tokio::sync::mpsc::channel(1);
+    tokio::spawn(async move {
+        for event in events {
+            tokio::time::sleep(pause).await;
+            let _ = sender.send(event).await;
+        }
+    });
+    let stream = futures_util::stream::poll_fn(move |context| frames.poll_recv(context));
+    Response::builder().header("content-type", "text/event-stream").body(Body::from_stream(stream)).unwrap()
 }
 
 fn futures_stream(frames: Vec<Result<Bytes, std::io::Error>>) -> Body {

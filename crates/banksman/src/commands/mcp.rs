@@ -80,10 +80,21 @@ impl Remote {
         let answer = tokio::task::spawn_blocking(move || question(&client)).await;
         match answer {
             Ok(Ok(answer)) => Ok(answer),
-            Ok(Err(ClientError::Problem(problem))) => Err(GateError::Refused(problem.detail)),
+            Ok(Err(ClientError::Problem(problem))) => Err(gate_error(problem.status, problem.detail)),
+            Ok(Err(ClientError::Unexpected { status, detail, .. })) => Err(gate_error(status, detail)),
             Ok(Err(error)) => Err(GateError::Unavailable(error.to_string())),
             Err(error) => Err(GateError::Unavailable(error.to_string())),
         }
+    }
+}
+
+/// What a refusal means: some would be none a moment later.
+fn gate_error(status: u16, words: String) -> GateError {
+    match status {
+        413 => GateError::TooLong(words),
+        408 | 429 | 500.. => GateError::Unavailable(words),
+        // Not an answer of a Banksman at all, or one that will be the same.
+        _ => GateError::Refused(words),
     }
 }
 
@@ -131,7 +142,7 @@ fn stand_before(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     };
     let gate = Remote(Arc::new(client));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let exit = runtime.block_on(async {
         let (to_client, mut messages) = mpsc::channel::<String>(64);
         let proxy =
             Proxy::start(gate, standing, to_client).map_err(|problem| stop(Exit::Failure, problem))?;
@@ -150,14 +161,9 @@ fn stand_before(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
             tokio::select! {
                 line = received.recv() => match line {
                     Some(line) => proxy.take(line).await,
-                    // The client is gone, and so is the program's use.
-                    None => return Ok(Exit::Done.into()),
+                    None => break,
                 },
-                Some(message) = messages.recv() => {
-                    let mut out = std::io::stdout().lock();
-                    let written = writeln!(out, "{message}").and_then(|()| out.flush());
-                    written.context("the client does not listen any more")?;
-                }
+                Some(message) = messages.recv() => print_line(&message)?,
                 _ = looks.tick() => {
                     if proxy.is_over() && messages.is_empty() {
                         return Err(stop(Exit::Failure, "the server's program has ended"));
@@ -165,7 +171,30 @@ fn stand_before(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
                 }
             }
         }
-    })
+        // The client is gone, and so is the program's use; but what it was asked before, it may still answer.
+        let end = proxy.end();
+        tokio::pin!(end);
+        loop {
+            tokio::select! {
+                () = &mut end => break,
+                // Nobody may be there to read it.
+                Some(message) = messages.recv() => drop(print_line(&message)),
+            }
+        }
+        while let Ok(message) = messages.try_recv() {
+            drop(print_line(&message));
+        }
+        Ok(Exit::Done.into())
+    });
+    // Questions that are still open have threads of their own, and some wait for people.
+    runtime.shutdown_background();
+    exit
+}
+
+fn print_line(message: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    let written = writeln!(out, "{message}").and_then(|()| out.flush());
+    written.context("the client does not listen any more")
 }
 
 /// A client with a token that is certainly an agent's, unless there is no server to ask yet: then nothing runs until there

@@ -28,6 +28,7 @@ mod hooks;
 mod hostile;
 mod kill;
 mod mcp;
+mod mcp_outcomes;
 mod nodes;
 mod people;
 mod proof;

@@ -26,9 +26,9 @@ done
 const POLICY: &str = "version: 1\ntools:\n  list_files: {risk: low, tier: auto}\n  delete_all: {risk: high, tier: approve}\n  wipe: {risk: critical, tier: block}\n";
 
 /// A client that started `banksman mcp`.
-struct Session {
-    child: Child,
-    input: ChildStdin,
+pub(crate) struct Session {
+    pub(crate) child: Child,
+    pub(crate) input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
 }
 
@@ -41,7 +41,7 @@ impl Session {
         Self::before(SERVER, name, url, token, log, window)
     }
 
-    fn before(script: &str, name: &str, url: &str, token: &str, log: &str, window: &str) -> Self {
+    pub(crate) fn before(script: &str, name: &str, url: &str, token: &str, log: &str, window: &str) -> Self {
         let mut command = program();
         command
             .env("BANKSMAN_URL", url)
@@ -50,22 +50,22 @@ impl Session {
         command.args(["mcp", "--name", name, "--window", window, "--", "sh", "-c", script, log]);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-        let input = child.stdin.take().unwrap();
+        let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().unwrap());
         Self { child, input, output }
     }
 
-    fn send(&mut self, message: &Value) {
-        writeln!(self.input, "{message}").unwrap();
+    pub(crate) fn send(&mut self, message: &Value) {
+        writeln!(self.input.as_mut().unwrap(), "{message}").unwrap();
     }
 
-    fn next(&mut self) -> Value {
+    pub(crate) fn next(&mut self) -> Value {
         let mut line = String::new();
         self.output.read_line(&mut line).unwrap();
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line:?}"))
     }
 
-    fn call(&mut self, id: u64, tool: &str, args: Value) -> Value {
+    pub(crate) fn call(&mut self, id: u64, tool: &str, args: Value) -> Value {
         self.send(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": tool, "arguments": args}}));
         self.next()
     }
@@ -83,7 +83,7 @@ impl Drop for Session {
     }
 }
 
-fn text(answer: &Value) -> &str {
+pub(crate) fn text(answer: &Value) -> &str {
     answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("{answer}"))
 }
 
