@@ -15,9 +15,10 @@ pub(crate) fn held(visit: &Visit, case: &Case) -> Response<Body> {
         hold.join(visit, None);
     }
     let id = case.id;
-    let expires = match &case.state {
-        State::Pending { deadline, .. } => format!(r#","expires_at":"{deadline}""#),
-        _ => String::new(),
+    let expires = if let State::Pending { deadline, .. } = &case.state {
+        format!(r#","expires_at":"{deadline}""#)
+    } else {
+        String::new()
     };
     let (status, words) = match case.status() {
         Status::Authorised => ("approved", "approved, and about to be run: do not send it again"),

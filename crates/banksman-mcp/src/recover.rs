@@ -87,12 +87,13 @@ impl Gateway {
         for status in [Status::Succeeded, Status::Failed] {
             let now = self.engine.now();
             let found = self
-                .each(status, 4 * PAGE, |case| match &case.state {
-                    State::Succeeded { authority: Authority::Reviewers, at, .. }
-                    | State::Failed { authority: Authority::Reviewers, at, .. } => {
-                        (now.since(*at) < OFFERED_FOR && case.version == 1).then_some(())
-                    }
-                    _ => None,
+                .each(status, 4 * PAGE, |case| {
+                    let (State::Succeeded { authority: Authority::Reviewers, at, .. }
+                    | State::Failed { authority: Authority::Reviewers, at, .. }) = &case.state
+                    else {
+                        return None;
+                    };
+                    (now.since(*at) < OFFERED_FOR && case.version == 1).then_some(())
                 })
                 .await;
             for case in found.unwrap_or_default() {

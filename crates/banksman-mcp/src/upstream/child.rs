@@ -10,7 +10,7 @@ use bytes::Bytes;
 use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncWriteExt as _, BufReader};
 use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
@@ -18,7 +18,8 @@ use tokio::time::timeout;
 
 use super::SendError;
 use super::environment::Inherits;
-use super::lane::{MAX_ANSWER, Route};
+use super::lane::Route;
+use super::lines::{line, log, one_line};
 use super::mailbox::{Mailbox, Offered, Post, Wants, mailbox};
 use super::slots::Slot;
 use crate::message;
@@ -330,8 +331,10 @@ impl Child {
                 Offered::Full | Offered::Unwanted => {}
             }
         }
-        if state.listener.as_ref().is_some_and(|listener| !listener.is_left()) || self.manner == Manner::Alone
-        {
+        // Whoever asks while it works for somebody who does not listen would wait until its call is given up.
+        let is_of_nobody = asks && !state.waiting.is_empty();
+        let is_full = state.listener.as_ref().is_some_and(|listener| !listener.is_left());
+        if is_of_nobody || is_full || self.manner == Manner::Alone {
             return false;
         }
         state.keep_for_later(message.clone());
@@ -443,15 +446,6 @@ fn is_also_an_answer(line: &[u8]) -> bool {
         .is_none_or(|message| ["result", "error"].iter().any(|key| message.get(key).is_some()))
 }
 
-/// A message on one line. In JSON a raw line end can only stand between tokens.
-fn one_line(message: &Bytes) -> Bytes {
-    if message.iter().any(|byte| matches!(byte, b'\n' | b'\r')) {
-        message.iter().map(|byte| if matches!(byte, b'\n' | b'\r') { b' ' } else { *byte }).collect()
-    } else {
-        message.clone()
-    }
-}
-
 async fn write(mut input: ChildStdin, mut lines: mpsc::Receiver<Outgoing>) {
     while let Some((line, _room)) = lines.recv().await.filter(|(line, _)| *line != END) {
         let written = async {
@@ -462,44 +456,5 @@ async fn write(mut input: ChildStdin, mut lines: mpsc::Receiver<Outgoing>) {
         if written.await.is_err() {
             break;
         }
-    }
-}
-
-/// The next line, without its end; `None` at the end of the stream, or when a line is too long to be one.
-async fn line(output: &mut (impl AsyncBufRead + Unpin)) -> Option<Bytes> {
-    let mut line = Vec::new();
-    let limit = u64::try_from(MAX_ANSWER).unwrap_or(u64::MAX);
-    output.take(limit).read_until(b'\n', &mut line).await.ok()?;
-    if line.pop() != Some(b'\n') {
-        return None;
-    }
-    Some(line.into())
-}
-
-/// What a program says on its standard error goes to our log, escaped and bounded.
-async fn log(name: String, mut errors: impl AsyncBufRead + Unpin) {
-    loop {
-        let mut line = Vec::new();
-        match (&mut errors).take(4096).read_until(b'\n', &mut line).await {
-            Ok(0) | Err(_) => return,
-            Ok(_) => {
-                let text = String::from_utf8_lossy(&line);
-                tracing::debug!(upstream = name, said = ?text.trim_end(), "an MCP server's program says");
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_message_is_one_line_and_a_line_has_an_end() {
-        assert_eq!(one_line(&Bytes::from_static(b"{\n\"a\":\r\n1}")), &b"{ \"a\":  1}"[..]);
-        let mut output = BufReader::new(&b"{}\n{\"a\":1}\nhalf"[..]);
-        assert_eq!(line(&mut output).await.unwrap(), &b"{}"[..]);
-        assert_eq!(line(&mut output).await.unwrap(), &b"{\"a\":1}"[..]);
-        assert!(line(&mut output).await.is_none());
     }
 }

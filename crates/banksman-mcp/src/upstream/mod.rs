@@ -5,6 +5,7 @@ mod environment;
 mod house;
 pub(crate) mod http;
 pub(crate) mod lane;
+mod lines;
 mod mailbox;
 mod patience;
 pub(crate) mod reply;

@@ -162,12 +162,13 @@ async fn a_server_that_says_with_400_that_it_has_forgotten_us_is_met_again() {
     })
     .await;
     let world = before(&server).await;
-    // It speaks through our own session.
+    // It speaks through our own session for its agent.
     let client = world.client("/mcp").plain();
     for id in 1..4 {
         assert_eq!(text(&client.call(id, "echo", json!({"n": id})).await), "ran");
     }
-    assert_eq!(server.asked("initialize").len(), 3);
+    // Once to ask for ourselves, and three times for the agent.
+    assert_eq!(server.asked("initialize").len(), 4);
     // What was looked at and refused is not sent again.
     assert_eq!(client.call(9, "wrong", json!({})).await["error"]["code"], -32602);
     let wrong = server.asked("tools/call").into_iter().filter(|params| params["name"] == "wrong").count();
