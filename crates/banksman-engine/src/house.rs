@@ -137,7 +137,8 @@ impl Engine {
                     }
                     if changes_rules {
                         self.credentials.forget_all();
-                        self.reload_control().await?;
+                        // It holds from here on, whether the rules can be read again now or not.
+                        self.notice_new_rules().await;
                     }
                     return Ok(answer);
                 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, bail};
 use banksman_engine::{Clock, Engine, EngineConfig, Signer, SystemClock};
 use banksman_policy::{DEFAULT_POLICY, Place, Policy, PolicyError, Source};
+use banksman_store::postgres::Lineage;
 use banksman_store::sqlite::SqliteStore;
 use banksman_store::{Store, StoreError};
 
@@ -137,6 +138,41 @@ impl Folder {
     /// What those servers' tools were when they were first seen.
     pub(crate) fn tool_pins(&self) -> PathBuf {
         self.path.join("mcp-tools.json")
+    }
+
+    /// What a server that ran on a shared database knew of it, if it ended before it had heeded that.
+    fn noted_lineage(&self) -> PathBuf {
+        self.path.join("database-lineage.json")
+    }
+
+    /// What is known of the shared database from before.
+    pub(crate) fn lineage(&self) -> anyhow::Result<Lineage> {
+        let path = self.noted_lineage();
+        match fs::read_to_string(&path) {
+            Ok(note) => Lineage::of_note(&note).with_context(|| {
+                format!(
+                    "cannot read {}: see \"High availability\" in docs/operations.md, then remove it",
+                    path.display()
+                )
+            }),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Lineage::default()),
+            Err(error) => Err(error).with_context(|| format!("cannot read {}", path.display())),
+        }
+    }
+
+    /// Notes it for whoever comes next.
+    pub(crate) fn note_lineage(&self, lineage: &Lineage) -> anyhow::Result<()> {
+        write_new(&self.noted_lineage(), lineage.noted().as_bytes())
+    }
+
+    /// Once it was heeded.
+    pub(crate) fn forget_lineage(&self) -> anyhow::Result<()> {
+        match fs::remove_file(self.noted_lineage()) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(error).context("cannot remove what was noted of the database")
+            }
+            Ok(()) | Err(_) => Ok(()),
+        }
     }
 
     /// Where people reach the server that runs on this folder, or ran on it last.

@@ -1,7 +1,7 @@
 //! A store that fails when told to, in the two ways in which a store can fail.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -35,6 +35,7 @@ pub(crate) struct FaultyStore {
     /// Commits wait while someone has this for writing.
     pub(crate) gate: tokio::sync::RwLock<()>,
     waiting: AtomicUsize,
+    clock_is_off: AtomicBool,
 }
 
 impl FaultyStore {
@@ -45,12 +46,18 @@ impl FaultyStore {
             news: Mutex::default(),
             gate: tokio::sync::RwLock::default(),
             waiting: AtomicUsize::default(),
+            clock_is_off: AtomicBool::default(),
         }
     }
 
     /// What happens to the next commits; those after them are left alone.
     pub(crate) fn next(&self, faults: impl IntoIterator<Item = Option<Fault>>) {
         self.next.lock().unwrap().extend(faults);
+    }
+
+    /// This machine's clock turns out to be wrong.
+    pub(crate) fn take_the_clock_for_wrong(&self) {
+        self.clock_is_off.store(true, Ordering::SeqCst);
     }
 
     /// What whoever follows from now on hears is what this sends.
@@ -90,6 +97,13 @@ impl Store for FaultyStore {
                 Err(lost())
             }
         }
+    }
+
+    async fn check_clock(&self) -> Result<(), StoreError> {
+        if self.clock_is_off.load(Ordering::SeqCst) {
+            return Err(StoreError::Failed("this machine's clock is off".into()));
+        }
+        Ok(())
     }
 
     fn leaves_at_hand(&self, after: u64) -> Vec<Digest> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use banksman_core::{Outcome, Refusal, State, Status};
 
-use crate::world::{HOUR, INSTANT, LEASE, QUARTER, World, refusal};
+use crate::world::{HOUR, INSTANT, LEASE, QUARTER, World, error, refusal};
 
 #[tokio::test]
 async fn a_hold_can_be_decided_until_its_last_instant() {
@@ -23,6 +23,21 @@ async fn a_hold_can_be_decided_until_its_last_instant() {
     assert_eq!(refusal(world.approve(&world.ann, &late).await).code(), "expired");
     assert_eq!(world.story(late.id).await, ["proposed", "expired"]);
     assert_eq!(world.engine.move_overdue().await.unwrap(), 0);
+    world.close().await;
+}
+
+#[tokio::test]
+async fn nobody_is_told_for_good_that_it_is_too_late_by_a_clock_that_is_off() {
+    let world = World::new().await;
+    let (held, approved) = (world.held_other().await, world.approved().await);
+    world.clock.pass(HOUR);
+    world.store.take_the_clock_for_wrong();
+    for said in [
+        error(world.approve(&world.ann, &held).await).to_string(),
+        error(world.claim(&world.riley, &approved).await).to_string(),
+    ] {
+        assert!(said.contains("clock is off"), "{said}");
+    }
     world.close().await;
 }
 

@@ -132,6 +132,8 @@ impl PostgresStore {
         schema::settle(&mut session.client, purpose).await?;
         address.presence.take_stock(&session.client).await?;
         address.presence.join(&session.client).await?;
+        // Not before: bringing a database up to date may take long.
+        session::end_what_is_half(&session.client).await;
         let writer =
             Writer::start(address.clone(), session, Arc::clone(&own), Arc::clone(&heard), Arc::clone(&clock));
         Ok(Self { writer, readers: Readers::new(address.clone()), address, own, heard, clock })

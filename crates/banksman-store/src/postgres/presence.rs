@@ -8,6 +8,7 @@ use std::cmp::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use banksman_core::Digest;
+use serde::{Deserialize, Serialize};
 use tokio::sync::watch;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
@@ -33,14 +34,15 @@ const SERVER: &str = "\
     FROM pg_control_system()";
 
 /// Where a session has come to, as far as the database tells.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Origin {
     server: Option<String>,
     database: Option<String>,
     line: Line,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 enum Line {
     Untold,
     /// Of no history of its own: it follows another server.
@@ -53,7 +55,7 @@ enum Line {
 #[derive(Debug, Clone, Default)]
 pub struct Lineage(Arc<Mutex<Past>>);
 
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct Past {
     /// The newest history. One that was left behind is not gone back to: who failed once may be there again, and know
     /// nothing of what happened since.
@@ -75,6 +77,22 @@ impl Lineage {
     #[must_use]
     pub fn lost(&self) -> Option<u64> {
         self.past().lost
+    }
+
+    /// What it knows, for a process that comes after this one before all of that was heeded.
+    #[must_use]
+    pub fn noted(&self) -> String {
+        serde_json::to_string(&*self.past()).unwrap_or_default()
+    }
+
+    /// What was noted.
+    ///
+    /// # Errors
+    /// If the text is not such a note.
+    pub fn of_note(note: &str) -> Result<Self, StoreError> {
+        let past: Past = serde_json::from_str(note)
+            .map_err(|error| StoreError::Failed(format!("what was noted of the database: {error}")))?;
+        Ok(Self(Arc::new(Mutex::new(past))))
     }
 
     /// That was heeded.
@@ -359,6 +377,11 @@ mod tests {
         second.check(origin("1", "2", "00000001")).unwrap_err();
         assert!(!is_over(&second).await);
         second.check(origin("1", "2", "00000002")).unwrap();
+        // Nor by another process that goes on from what was noted.
+        let third = Presence::new(Lineage::of_note(&second.lineage.noted()).unwrap());
+        third.check(origin("1", "2", "00000001")).unwrap_err();
+        third.check(origin("1", "2", "00000002")).unwrap();
+        assert!(Lineage::of_note("{").is_err());
         // Another server is the operator's choice.
         let third = Presence::new(second.lineage.clone());
         third.check(origin("7", "5", "00000001")).unwrap();

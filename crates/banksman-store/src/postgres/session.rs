@@ -177,7 +177,7 @@ impl Session {
 }
 
 /// Ends what arrives only half, and soon what nobody is behind any more. Compatible databases may know none of that.
-async fn end_what_is_half(client: &Client) {
+pub(super) async fn end_what_is_half(client: &Client) {
     if let Err(error) = client.batch_execute(NEVER_HALF).await {
         tracing::debug!(error = told(&error), "the database keeps its own limits");
     }

@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use anyhow::Context as _;
 use banksman_engine::EngineConfig;
 use banksman_http::PublicAddress;
 use banksman_store::PendingLimits;
-use banksman_store::postgres::Lineage;
 use clap::value_parser;
 
 use crate::context::Context;
@@ -18,9 +18,10 @@ use crate::exit::Exit;
 use crate::folder::Folder;
 use crate::server::{Configured, Ended, Round, told_to_stop};
 
-/// How long until it is tried again to begin anew; and how long a round that ended sooner is not followed by another, so that a
-/// database whose hosts disagree does not keep this server busy.
+/// How long a round that ended sooner is not followed by another, so that a database whose hosts disagree does not keep this
+/// server busy; and how often it is looked meanwhile whether to stop.
 const BETWEEN_ROUNDS: Duration = Duration::from_secs(2);
+const A_MOMENT: Duration = Duration::from_millis(50);
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
@@ -89,32 +90,57 @@ pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     let folder = Folder::open_or_create(&context.globals.data)?;
     let _lock = folder.lock()?;
     let configured = Configured::read(args, &folder)?;
-    let lineage = Lineage::default();
-    let mut listen = args.listen;
+    // Before anything is stored: a start that ends here must not pass for the first one. And for all rounds: nobody else gets it.
+    let listener = listen(args.listen)?;
+    let lineage = folder.lineage()?;
     let mut has_served = false;
     while !*told_to_stop.borrow() {
         let began = Instant::now();
         // A round has a runtime of its own, with which everything ends that it left behind: keepers of held calls, streams,
         // programs. After a failover all of them remember what may never have happened.
         let runtime = runtime()?;
-        let round =
-            Round { args, context, folder: &folder, configured: &configured, lineage: &lineage, listen };
+        let round = Round {
+            args,
+            context,
+            folder: &folder,
+            configured: &configured,
+            lineage: &lineage,
+            listener: &listener,
+        };
         let ended = runtime.block_on(round.serve(told_to_stop.clone(), has_served));
         runtime.shutdown_timeout(Duration::from_secs(1));
         match ended {
             Ok(Ended::Told) => break,
-            Ok(Ended::Overtaken { address, error }) => {
+            Ok(Ended::Overtaken(error)) => {
                 tracing::error!(%error, "beginning anew");
-                (listen, has_served) = (address, true);
+                // Whoever is started in its place knows what this one did.
+                if let Err(error) = folder.note_lineage(&lineage) {
+                    tracing::error!(
+                        error = format!("{error:#}"),
+                        "what is known of the database cannot be noted"
+                    );
+                }
+                has_served = true;
             }
             Err(error) if !has_served => return Err(error),
             Err(error) => tracing::error!(error = format!("{error:#}"), "cannot begin anew; trying again"),
         }
-        if let Some(early) = BETWEEN_ROUNDS.checked_sub(began.elapsed()) {
-            std::thread::sleep(early);
+        while began.elapsed() < BETWEEN_ROUNDS && !*told_to_stop.borrow() {
+            std::thread::sleep(A_MOMENT);
         }
     }
     Ok(Exit::Done.into())
+}
+
+fn listen(address: SocketAddr) -> anyhow::Result<std::net::TcpListener> {
+    let runtime = runtime()?;
+    let _inside = runtime.enter();
+    let listener = banksman_http::listen(address).with_context(|| {
+        format!(
+            "cannot listen on {address}: is another server running there? `--listen` takes another address"
+        )
+    })?;
+    Ok(listener.into_std()?)
 }
 
 /// One core is for the thread that writes to the database; on two cores, more workers would only fight it.

@@ -1,5 +1,6 @@
 //! The server as a process: what its files say, and one time of serving after another.
 
+mod closed;
 mod configured;
 mod memory;
 mod round;

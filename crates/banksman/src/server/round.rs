@@ -1,22 +1,21 @@
 //! One time of serving: over one store, until the server is told to stop or the store turns out to be another than it was.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use banksman_engine::{Engine, LogSink};
 use banksman_http::{App, AppConfig, Hosts, PublicAddress};
 use banksman_mcp::Gateway;
 use banksman_oidc::Provider;
 use banksman_store::postgres::Lineage;
 use banksman_store::{Store, StoreError};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::configured::Configured;
-use super::memory;
 use super::welcome::{Welcome, first_start, welcome};
+use super::{closed, memory};
 use crate::commands::serve::Args;
 use crate::context::Context;
 use crate::folder::Folder;
@@ -27,6 +26,9 @@ use crate::{channels, reload};
 /// whoever waits for people is answered at once; this is about those who stopped in the middle of asking.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How long until it is tried again to begin anew.
+const AFTER_FAILURE: Duration = Duration::from_secs(2);
+
 /// What a round is served with.
 pub(crate) struct Round<'a> {
     pub(crate) args: &'a Args,
@@ -34,7 +36,7 @@ pub(crate) struct Round<'a> {
     pub(crate) folder: &'a Folder,
     pub(crate) configured: &'a Configured,
     pub(crate) lineage: &'a Lineage,
-    pub(crate) listen: SocketAddr,
+    pub(crate) listener: &'a std::net::TcpListener,
 }
 
 /// Why it is over.
@@ -42,13 +44,12 @@ pub(crate) enum Ended {
     /// Somebody said so.
     Told,
     /// The store is another than it was: all that is remembered may never have happened there.
-    Overtaken { address: SocketAddr, error: StoreError },
+    Overtaken(StoreError),
 }
 
 /// A server that has started.
 struct Running {
     store: Arc<dyn Store>,
-    address: SocketAddr,
     server: JoinHandle<()>,
     workers: Vec<JoinHandle<()>>,
     stop: watch::Sender<bool>,
@@ -61,31 +62,33 @@ impl Round<'_> {
         mut told_to_stop: watch::Receiver<bool>,
         has_served: bool,
     ) -> anyhow::Result<Ended> {
-        // Starting may take as long as a database does.
-        let mut running = tokio::select! {
-            started = self.start(has_served) => started?,
+        let listener = TcpListener::from_std(self.listener.try_clone()?)?;
+        let opening = async { if has_served { Ok(self.reopen().await) } else { self.open().await } };
+        // That may take as long as a database does. What comes behind it is not broken off: tokens are shown once.
+        let (store, engine) = tokio::select! {
+            opened = opening => opened?,
+            never = closed::answer(&listener), if has_served => match never {},
             _ = told_to_stop.wait_for(|told| *told) => return Ok(Ended::Told),
         };
+        let mut running = self.start(listener, store, engine, has_served).await?;
         let ended = tokio::select! {
             ended = &mut running.server => return Ok(ended.map(|()| Ended::Told)?),
             _ = told_to_stop.wait_for(|told| *told) => Ended::Told,
-            error = running.store.over() => Ended::Overtaken { address: running.address, error },
+            error = running.store.over() => Ended::Overtaken(error),
         };
         running.stop().await?;
         Ok(ended)
     }
 
-    async fn start(&self, has_served: bool) -> anyhow::Result<Running> {
+    async fn start(
+        &self,
+        listener: TcpListener,
+        store: Arc<dyn Store>,
+        engine: Arc<Engine>,
+        has_served: bool,
+    ) -> anyhow::Result<Running> {
         let Self { args, context, folder, configured, .. } = self;
-        // Before anything is stored: a start that ends here must not pass for the first one.
-        let listener = banksman_http::listen(self.listen).with_context(|| {
-            format!(
-                "cannot listen on {}: is another server running there? `--listen` takes another address",
-                self.listen
-            )
-        })?;
         let address = listener.local_addr()?;
-        let (store, engine) = self.engine().await?;
         let url = format!("http://{address}");
         let gateway = match configured.mcp.clone() {
             Some(config) => {
@@ -119,11 +122,24 @@ impl Round<'_> {
         // What starting took, on the thread that did it.
         banksman_memory::give_back();
         let server = tokio::spawn(banksman_http::serve(listener, app, stopping));
-        Ok(Running { store, address, server, workers, stop })
+        Ok(Running { store, server, workers, stop })
+    }
+
+    /// The store and the engine, once they are to be had: whoever served before goes on, however long that takes.
+    async fn reopen(&self) -> (Arc<dyn Store>, Arc<Engine>) {
+        loop {
+            match self.open().await {
+                Ok(opened) => return opened,
+                Err(error) => {
+                    tracing::error!(error = format!("{error:#}"), "cannot begin anew; trying again");
+                    tokio::time::sleep(AFTER_FAILURE).await;
+                }
+            }
+        }
     }
 
     /// The store and the engine, with the policy that is in force.
-    async fn engine(&self) -> anyhow::Result<(Arc<dyn Store>, Arc<Engine>)> {
+    async fn open(&self) -> anyhow::Result<(Arc<dyn Store>, Arc<Engine>)> {
         // The key before the database: where there is a database, `banksman token` may come by and wants the same key.
         let signer = self.folder.signer()?;
         let (store, clock) = self.args.database.open_to_serve(self.folder, &signer, self.lineage).await?;
@@ -143,6 +159,7 @@ impl Round<'_> {
             engine.freeze_everything(reason).await?;
             self.lineage.heeded();
         }
+        self.folder.forget_lineage()?;
         engine.load_policy(policy.in_force(), &policy.path().display().to_string()).await?;
         Ok((store, engine))
     }
