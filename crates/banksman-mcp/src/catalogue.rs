@@ -127,20 +127,31 @@ impl Known {
         }
     }
 
+    /// There is no room for a tool that has not changed, as far as anybody can tell.
     fn overflow(&mut self, name: &str) {
-        self.forget(name);
         self.overflowed_at = Some(Instant::now());
+        // What has changed stays known as that, whatever becomes of the rest.
+        if self.tool(name).is_none_or(|tool| tool.changes.is_empty()) {
+            self.forget(name);
+        }
     }
 
-    /// Takes in what a server says of a tool, if there is room for it.
+    /// Takes in what a server says of a tool, if there is room for it. For that it has changed there always is: a server
+    /// could fill up the room first, and then its changed tool would be let through like one that nobody has listed.
     fn take(&mut self, name: String, tool: Tool) {
         self.forget(&name);
+        let at = Instant::now();
         let bytes = name.len() + tool.bytes();
-        if self.tools.len() >= MOST_KNOWN || self.bytes + bytes > MOST_KNOWN_BYTES {
-            return self.overflow(&name);
+        if self.tools.len() < MOST_KNOWN && self.bytes + bytes <= MOST_KNOWN_BYTES {
+            self.bytes += bytes;
+            self.tools.insert(name, Listed { tool: Arc::new(tool), at, bytes });
+        } else if tool.changes.is_empty() {
+            self.overflow(&name);
+        } else {
+            self.overflowed_at = Some(at);
+            // So few bytes that the pins, which have a bound of their own, are bound enough.
+            self.tools.insert(name, Listed { tool: Arc::new(tool.in_brief()), at, bytes: 0 });
         }
-        self.bytes += bytes;
-        self.tools.insert(name, Listed { tool: Arc::new(tool), at: Instant::now(), bytes });
     }
 
     /// A whole list was begun at this time, and what was not in it is no more; but for what has changed, because it would be
@@ -430,6 +441,36 @@ mod tests {
         left.sort();
         assert_eq!(left, ["t0", "t1", "t2"]);
         assert_eq!(known.bytes, known.tools.values().map(|listed| listed.bytes).sum::<usize>());
+    }
+
+    #[test]
+    fn a_changed_tool_cannot_get_rid_of_its_hold_by_what_is_listed_before_it() {
+        let catalogue = Catalogue::new(None).unwrap();
+        catalogue.learn("mail", &page("Sends a mail", "")).unwrap();
+        catalogue.learn("mail", &page("Sends all mails", "")).unwrap();
+        let began = Instant::now();
+        // So long that their pins are digests, and so many that nothing else has room.
+        for number in 0..17 {
+            let schema = format!(r#"{{"type":"object","x":"{}"}}"#, "x".repeat(1 << 20));
+            let tool = format!(r#"{{"tools":[{{"name":"t{number}","inputSchema":{schema}}}]}}"#);
+            catalogue.learn("mail", &tool).unwrap();
+        }
+        let long = format!(r#"{{"tools":[{{"name":"send","inputSchema":{{"x":"{}"}}}}]}}"#, "x".repeat(1 << 20));
+        catalogue.learn("mail", &long).unwrap();
+        let held = || catalogue.knows("mail", "send").and_then(|tool| tool.floor()).unwrap();
+        assert_eq!(held().tier, Tier::Approve);
+        {
+            let mut known = catalogue.known.write().unwrap();
+            let known = known.get_mut("mail").unwrap();
+            assert!(known.bytes <= MOST_KNOWN_BYTES);
+            assert_eq!(known.bytes, known.tools.values().map(|listed| listed.bytes).sum::<usize>());
+            known.listed_whole(began);
+        }
+        // A list with nothing in it ends nothing.
+        let later = Instant::now();
+        catalogue.learn("mail", r#"{"tools":[]}"#).unwrap();
+        catalogue.known.write().unwrap().get_mut("mail").unwrap().listed_whole(later);
+        assert_eq!((held().tier, held().messages.len()), (Tier::Approve, 1));
     }
 
     #[test]

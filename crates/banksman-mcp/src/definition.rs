@@ -24,6 +24,9 @@ pub(crate) const CHANGED: &str = "mcp: the tool has changed since it was first s
 const SAYS_THE_FIRST_AGAIN: &str =
     "The server now describes it to us as it was first seen; it may still tell its clients something else";
 
+/// What is said of a changed tool if there is no room for more.
+const IN_BRIEF: &str = "The server has described it otherwise than when it was first seen; it has too many tools to remember in what";
+
 /// A tool, as its server describes it.
 #[derive(Debug)]
 pub(crate) struct Tool {
@@ -37,6 +40,11 @@ impl Tool {
     pub(crate) fn bytes(&self) -> usize {
         let schema = self.schema.as_ref().map_or(0, |schema| schema.as_str().len());
         schema + self.changes.iter().map(String::len).sum::<usize>()
+    }
+
+    /// Only that it has changed, of a tool for which there is no more room.
+    pub(crate) fn in_brief(self) -> Self {
+        Self { annotations: self.annotations, schema: None, changes: vec![IN_BRIEF.to_owned()] }
     }
 
     /// What a call of it takes at the least.
