@@ -69,7 +69,8 @@ impl Patience {
         server: &str,
         work: impl Future<Output = Result<T, E>>,
     ) -> Result<T, String> {
-        let done = timeout(self.left(), work).await;
+        let (left, before) = (self.left(), self.standing());
+        let done = timeout(left, work).await;
         let (done, standing) = match done {
             Ok(Ok(done)) => (Ok(done), Standing::Well),
             Ok(Err(error)) => match self.standing() {
@@ -77,7 +78,14 @@ impl Patience {
                 late @ Standing::Late(_) => (Err(error.to_string()), late),
                 Standing::Well | Standing::Out => (Err(error.to_string()), Standing::Out),
             },
-            Err(_) => (Err("it does not answer in time".to_owned()), Standing::Late(Instant::now())),
+            Err(_) => {
+                // That it takes longer than the little time it had says nothing new: with all of it, it may answer.
+                let since = match before {
+                    Standing::Late(since) if left == ONCE_BITTEN => since,
+                    Standing::Late(_) | Standing::Well | Standing::Out => Instant::now(),
+                };
+                (Err("it does not answer in time".to_owned()), Standing::Late(since))
+            }
         };
         match (self.now_stands(standing), &done) {
             (Standing::Well, Err(error)) => {
@@ -95,6 +103,19 @@ impl Patience {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn who_answers_in_no_more_than_a_second_is_not_out_for_ever() {
+        let patience = Patience::over_http();
+        let almost = LATELY - Duration::from_millis(300);
+        patience.now_stands(Standing::Late(Instant::now().checked_sub(almost).unwrap()));
+        let slowly = || async {
+            tokio::time::sleep(ONCE_BITTEN + Duration::from_millis(100)).await;
+            Ok::<_, String>(())
+        };
+        assert!(patience.wait("slow", slowly()).await.is_err());
+        assert!(patience.wait("slow", slowly()).await.is_ok());
+    }
 
     #[tokio::test]
     async fn who_let_us_wait_gets_less_time_until_it_answers() {
