@@ -146,6 +146,7 @@ async fn run(
         round,
         keep,
         shared: visit.shared,
+        again: false,
     };
     let gateway = Arc::clone(&visit.gateway);
     let (opened, answer) = oneshot::channel();

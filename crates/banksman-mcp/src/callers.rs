@@ -5,13 +5,14 @@ use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use http::HeaderMap;
+use tokio::time::timeout;
 
 use crate::gateway::Gateway;
 use crate::message::Era;
 use crate::open_stream::OpenStream;
 use crate::session::{Session, Sessions};
 use crate::upstream::http::{own_headers, passed_on};
-use crate::upstream::{Lane, Reach, SendError, Upstream};
+use crate::upstream::{Lane, Reach, SendError, Upstream, WAYS_WITHIN, not_met_in_time};
 use crate::visit::Visit;
 
 /// So many sessions in which a call could run are remembered; the first that lives is taken.
@@ -32,12 +33,17 @@ impl WayOf<'_> {
     /// The client's own way; `None` if it has none and ours has to do.
     ///
     /// # Errors
-    /// If it has one, and it cannot be opened. What was meant for it is not to go any other way.
+    /// If it has one, and it cannot be opened, or not in time. What was meant for it is not to go any other way.
     pub(crate) async fn lane(
         &self,
         gateway: &Gateway,
         upstream: &Arc<Upstream>,
     ) -> Result<Option<Lane>, SendError> {
+        let opened = timeout(WAYS_WITHIN, self.open(gateway, upstream));
+        opened.await.unwrap_or_else(|_| Err(not_met_in_time()))
+    }
+
+    async fn open(&self, gateway: &Gateway, upstream: &Arc<Upstream>) -> Result<Option<Lane>, SendError> {
         if let (true, Era::One, Some(session)) = (self.shared, self.era, self.session) {
             if upstream.is_known_to_speak(Era::One) == Some(false) {
                 return Ok(None);

@@ -455,7 +455,8 @@ mod tests {
             let tool = format!(r#"{{"tools":[{{"name":"t{number}","inputSchema":{schema}}}]}}"#);
             catalogue.learn("mail", &tool).unwrap();
         }
-        let long = format!(r#"{{"tools":[{{"name":"send","inputSchema":{{"x":"{}"}}}}]}}"#, "x".repeat(1 << 20));
+        let long =
+            format!(r#"{{"tools":[{{"name":"send","inputSchema":{{"x":"{}"}}}}]}}"#, "x".repeat(1 << 20));
         catalogue.learn("mail", &long).unwrap();
         let held = || catalogue.knows("mail", "send").and_then(|tool| tool.floor()).unwrap();
         assert_eq!(held().tier, Tier::Approve);

@@ -47,6 +47,8 @@ pub(crate) struct Errand {
     pub(crate) keep: Keep,
     /// Whether the client speaks to several servers at once.
     pub(crate) shared: bool,
+    /// Whether it was on its way before, so that it may have run though this time it does not get there.
+    pub(crate) again: bool,
 }
 
 /// How something goes to its server.
@@ -105,13 +107,23 @@ impl Errand {
             round: 0,
             keep: Keep::HERE,
             shared: false,
+            again: false,
         }
     }
 
     /// Passes it on, tells `out` what comes, and writes down how it ended.
     pub(crate) async fn run(self, gateway: Arc<Gateway>, out: Out) -> Ended {
         let sent = match &self.way {
-            Way::Clients(lane) => self.over_the_clients_way(&gateway, lane).await,
+            Way::Clients(lane) => {
+                let sent = self.over_the_clients_way(&gateway, lane).await;
+                match sent {
+                    // A client that waits on a stream cannot see that it has to open another session.
+                    Ok(answer) if matches!(out, Out::Open(_)) && self.is_forgotten_by(lane, &answer) => {
+                        Box::pin(self.over_our_own_way(&gateway)).await
+                    }
+                    sent => sent,
+                }
+            }
             // On the heap, as what follows streams: neither should make room in every errand.
             Way::ItsSession(lane) => Box::pin(self.in_its_session(&gateway, lane)).await,
             Way::Ours => Box::pin(self.over_our_own_way(&gateway)).await,
@@ -251,10 +263,15 @@ impl Errand {
         let message = message::request(&self.id, "tools/call", &self.params());
         let route = Route { id: self.id.clone(), progress: None };
         match lane.ask(message.into(), route).await {
-            Ok(Answer::Whole { status: StatusCode::NOT_FOUND, .. }) if lane.has_session() => {
-                self.over_our_own_way(gateway).await
-            }
+            Ok(answer) if self.is_forgotten_by(lane, &answer) => self.over_our_own_way(gateway).await,
             answer => answer,
+        }
+    }
+
+    fn is_forgotten_by(&self, lane: &Lane, answer: &Answer) -> bool {
+        match answer {
+            Answer::Whole { status, body, .. } => lane.is_forgotten_by(*status, body, &self.id),
+            Answer::Stream(_) => false,
         }
     }
 
@@ -288,10 +305,13 @@ impl Errand {
         let behalf =
             Behalf { agent: Some(&self.case.agent), headers: &headers, patience: self.time_left(gateway) };
         let mut tries = if self.upstream.config.is_idempotent(&action.tool) { 3 } else { 1 };
+        let mut again = self.again;
         let answer = loop {
             tries -= 1;
             match self.upstream.ask_as(behalf, "tools/call", &params).await {
-                Err(SendError::Lost(_)) if tries > 0 => {}
+                Err(SendError::Lost(_)) if tries > 0 => again = true,
+                // This time; but nobody knows of the time before.
+                Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
                 answer => break answer?,
             }
         };

@@ -77,8 +77,22 @@ impl Gateway {
         if !upstream.config.is_idempotent(&case.submission.action.tool) {
             return;
         }
+        // What was let through before is not let through any more, and the same if nobody can say.
+        let action = &case.submission.action;
+        match self.engine.house_rules().await {
+            Ok(rules) if !rules.freezes.iter().any(|freeze| freeze.covers(&case.agent, &action.tool)) => {}
+            Ok(_) => {
+                tracing::info!(action = %case.id, "a call that was under way is frozen, and not passed on again");
+                return;
+            }
+            Err(error) => {
+                tracing::warn!(action = %case.id, %error, "a call that was under way is not passed on again");
+                return;
+            }
+        }
         tracing::info!(action = %case.id, "a call that was under way is passed on again: its tool is idempotent");
         let errand = Errand::of(upstream, &Arc::new(case.clone()), case.submission.digest, Way::Ours);
+        let errand = Errand { again: true, ..errand };
         errand.run(Arc::clone(self), Out::Nobody).await;
     }
 

@@ -9,10 +9,13 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 use super::http::{SESSION, own_headers};
 use super::reply::{Final, Reply};
-use super::{Lane, Manner, Reach, Route, SendError, Slot, Upstream};
+use super::{
+    Lane, MET_WITHIN, Manner, Reach, Route, SendError, Slot, Upstream, WAYS_WITHIN, not_met_in_time,
+};
 use crate::message::{self, ERA_ONE, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
 
@@ -24,6 +27,14 @@ const UNKNOWN_REVISION: &str = "it speaks no revision of MCP that we know";
 /// A meeting that failed after so long is not tried again for a while: whoever comes next would wait as long.
 const SLOW: Duration = Duration::from_secs(2);
 const NOT_AGAIN_FOR: Duration = Duration::from_secs(15);
+
+/// What a session is needed for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Need {
+    /// A call that may run. It may not come again: another try is made for it, however long the last one took.
+    Call,
+    Question,
+}
 
 /// Our own sessions with a server, each opened when it is first needed.
 #[derive(Default)]
@@ -50,11 +61,13 @@ enum Meeting {
 
 impl Meeting {
     /// Whether whoever needs a session has one in this, or soon will, or would not get one from another try.
-    fn is_of_use(&self) -> bool {
+    fn is_of_use(&self, need: Need) -> bool {
         match self {
             Self::UnderWay => true,
             Self::Met(open) => open.is_alive(),
-            Self::Failed { not_before, .. } => not_before.is_some_and(|later| later > Instant::now()),
+            Self::Failed { not_before, .. } => {
+                need == Need::Question && not_before.is_some_and(|later| later > Instant::now())
+            }
         }
     }
 }
@@ -193,8 +206,13 @@ impl Upstream {
         params: &str,
     ) -> Result<Final, SendError> {
         let room = self.house.room(behalf.agent);
+        let is_call = behalf.agent.is_some() && method == "tools/call";
+        let need = if is_call { Need::Call } else { Need::Question };
         for attempt in 0..2 {
-            let open = self.house_session(&room).await?;
+            // The program may be met later than the answer is of use.
+            let meeting =
+                timeout(behalf.patience.clamp(MET_WITHIN, WAYS_WITHIN), self.house_session(&room, need));
+            let open = meeting.await.unwrap_or_else(|_| Err(not_met_in_time()))?;
             let id = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
             let (lane, params) = framed(&open, method, params, behalf.headers);
             let text = message::request(&id, method, &params);
@@ -204,7 +222,11 @@ impl Upstream {
             room.use_now();
             match answer {
                 // The server has forgotten our session. It says so instead of doing anything, so asking again is safe.
-                Ok(answer) if attempt == 0 && open.is_forgotten_by(&answer, &id) => room.forget(&open),
+                Ok(answer)
+                    if attempt == 0 && open.lane.is_forgotten_by(answer.status, &answer.message, &id) =>
+                {
+                    room.forget(&open);
+                }
                 Err(SendError::NotSent(_)) if attempt == 0 && matches!(open.lane, Lane::Child(_)) => {
                     room.forget(&open);
                 }
@@ -219,7 +241,7 @@ impl Upstream {
     /// # Errors
     /// If it cannot be reached.
     pub(crate) async fn introduction(&self) -> Result<(Era, Arc<str>), SendError> {
-        let open = self.house_session(&self.house.ours).await?;
+        let open = self.house_session(&self.house.ours, Need::Question).await?;
         Ok((open.era, open.said))
     }
 
@@ -231,7 +253,7 @@ impl Upstream {
         match (self.is_known_to_speak(era), era) {
             (Some(speaks), _) => Ok(speaks),
             (None, Era::One) => {
-                let speaks = self.house_session(&self.house.ours).await?.era == Era::One;
+                let speaks = self.house_session(&self.house.ours, Need::Question).await?.era == Era::One;
                 Ok(*self.house.speaks_one.get_or_init(|| speaks))
             }
             (None, Era::Two) => self.try_era_two().await,
@@ -250,7 +272,8 @@ impl Upstream {
     async fn try_era_two(&self) -> Result<bool, SendError> {
         let remember = |speaks| *self.house.speaks_two.get_or_init(|| speaks);
         let Reach::Http(upstream) = &self.reach else {
-            return Ok(remember(self.house_session(&self.house.ours).await?.era == Era::Two));
+            let open = self.house_session(&self.house.ours, Need::Question).await?;
+            return Ok(remember(open.era == Era::Two));
         };
         match self.meeting(discover(Lane::http(upstream, own_headers(), None))).await? {
             Discovery::Speaks(_) => Ok(remember(true)),
@@ -261,25 +284,26 @@ impl Upstream {
     }
 
     /// The session of a room. One meeting is under way at a time; it goes on when those who wait for it have gone, and nothing
-    /// is locked while it does.
-    async fn house_session(&self, room: &Room) -> Result<Open, SendError> {
+    /// is locked while it does. What was to be asked in the session is surely not sent if there is none, whatever became of
+    /// the meeting.
+    async fn house_session(&self, room: &Room, need: Need) -> Result<Open, SendError> {
         let broken = || SendError::NotSent("it could not be met".to_owned());
-        let mut met = self.meet(room).ok_or_else(broken)?;
+        let mut met = self.meet(room, need).ok_or_else(broken)?;
         let done = met.wait_for(|met| !matches!(met, Meeting::UnderWay)).await;
         match &*done.map_err(|_| broken())? {
             Meeting::Met(open) => Ok(open.clone()),
-            Meeting::Failed { error, .. } => Err(error.clone()),
+            Meeting::Failed { error, .. } => Err(SendError::NotSent(error.to_string())),
             Meeting::UnderWay => Err(broken()),
         }
     }
 
     /// The meeting that is under way or over; a new one, if that is of no use.
-    fn meet(&self, room: &Room) -> Option<watch::Receiver<Meeting>> {
+    fn meet(&self, room: &Room, need: Need) -> Option<watch::Receiver<Meeting>> {
         let mut met = room.met();
         // Whose sender is gone, and who says nothing, never will.
         let is_of_use = |met: &&watch::Receiver<Meeting>| {
             let meeting = met.borrow();
-            meeting.is_of_use() && !(matches!(*meeting, Meeting::UnderWay) && met.has_changed().is_err())
+            meeting.is_of_use(need) && !(matches!(*meeting, Meeting::UnderWay) && met.has_changed().is_err())
         };
         if let Some(met) = met.as_ref().filter(is_of_use) {
             return Some(met.clone());
@@ -318,7 +342,8 @@ impl Upstream {
         }
     }
 
-    /// Opens a session of era one; for a client's program in a slot of its agent.
+    /// Opens a session of era one; for a client's program in a slot of its agent. It goes on when whoever wanted it has
+    /// gone: a program that is fetched first would never be there if nobody waited for it as long as that takes.
     ///
     /// # Errors
     /// If the server cannot be reached, or does not answer in time.
@@ -328,7 +353,10 @@ impl Upstream {
         manner: Manner,
         slot: Option<Slot>,
     ) -> Result<Greeting, SendError> {
-        self.meeting(self.greet(params, manner, slot)).await
+        let lost = || SendError::NotSent("it could not be met".to_owned());
+        let (me, params) = (self.me.upgrade().ok_or_else(lost)?, params.to_owned());
+        let meeting = async move { me.meeting(me.greet(&params, manner, slot)).await };
+        tokio::spawn(meeting).await.unwrap_or_else(|_| Err(lost()))
     }
 
     async fn greet(&self, params: &str, manner: Manner, slot: Option<Slot>) -> Result<Greeting, SendError> {
@@ -385,15 +413,6 @@ pub(crate) enum Greeting {
 impl Open {
     fn is_alive(&self) -> bool {
         !matches!(&self.lane, Lane::Child(child) if child.is_gone())
-    }
-
-    /// Whether an answer says that the server knows nothing of this session. Some say so with 400 and to nobody's request;
-    /// what is answered to ours was looked at, and is not asked for again.
-    fn is_forgotten_by(&self, answer: &Final, id: &str) -> bool {
-        let has_session = matches!(&self.lane, Lane::Http { headers, .. } if headers.contains_key(SESSION));
-        has_session
-            && (answer.status == StatusCode::NOT_FOUND
-                || (answer.status == StatusCode::BAD_REQUEST && Reply::to(&answer.message, id).is_none()))
     }
 }
 

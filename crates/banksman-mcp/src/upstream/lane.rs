@@ -11,7 +11,7 @@ use hyper::body::Incoming;
 use tokio::time::Instant;
 
 use super::http::{HttpUpstream, SESSION, own_headers};
-use super::reply::Final;
+use super::reply::{Final, Reply};
 use super::{Child, Mailbox, SendError, Wants};
 use crate::body::EVENTS;
 use crate::message::ERA_TWO;
@@ -104,9 +104,14 @@ impl Lane {
         }
     }
 
-    /// Whether it is in a session that the server knows by an id.
-    pub(crate) fn has_session(&self) -> bool {
-        matches!(self, Self::Http { headers, .. } if headers.contains_key(SESSION))
+    /// Whether this answer to the request with this id says that the server knows nothing of the session, so that it has
+    /// done nothing. Some say so with 400 and to nobody's request; what is answered to ours was looked at, and is not asked
+    /// for again.
+    pub(crate) fn is_forgotten_by(&self, status: StatusCode, body: &[u8], id: &str) -> bool {
+        let has_session = matches!(self, Self::Http { headers, .. } if headers.contains_key(SESSION));
+        has_session
+            && (status == StatusCode::NOT_FOUND
+                || (status == StatusCode::BAD_REQUEST && Reply::to(body, id).is_none()))
     }
 
     /// Sends a message that wants none.
@@ -173,7 +178,10 @@ struct Connection {
 struct Resume {
     upstream: Arc<HttpUpstream>,
     headers: HeaderMap,
+    /// What follows is asked for and read until then.
     until: Instant,
+    /// Whether it has been.
+    begun: bool,
 }
 
 impl Stream {
@@ -194,7 +202,7 @@ impl Stream {
                 headers.extend(request.get(&name).map(|value| (name, value.clone())));
             }
             let until = Instant::now() + RESUMED_FOR;
-            connection.resume = Some(Resume { upstream: Arc::clone(upstream), headers, until });
+            connection.resume = Some(Resume { upstream: Arc::clone(upstream), headers, until, begun: false });
         }
         self
     }
@@ -210,7 +218,7 @@ impl Stream {
         }
     }
 
-    /// For how long what follows is asked for, if the stream ends before its answer.
+    /// For how long what follows is asked for and read, if the stream ends before its answer.
     pub(crate) fn resume_for(&mut self, time: Duration) {
         if let Source::Http(connection) = &mut self.source
             && let Some(resume) = &mut connection.resume
@@ -240,7 +248,11 @@ impl Connection {
             if let Some(event) = self.reader.next() {
                 return Ok(Some(event));
             }
-            let ended = match tokio::time::timeout(SILENCE, self.body.frame()).await {
+            let silent = Instant::now() + SILENCE;
+            // A comment breaks the silence. What was asked for again could go on like that without end.
+            let until = self.resume.as_ref().filter(|resume| resume.begun).map(|resume| resume.until);
+            let patient = until.map_or(silent, |until| until.min(silent));
+            let ended = match tokio::time::timeout_at(patient, self.body.frame()).await {
                 Ok(Some(Ok(frame))) => {
                     if let Some(data) = frame.data_ref() {
                         self.reader.push(data).map_err(|error| SendError::Lost(error.to_string()))?;
@@ -249,9 +261,12 @@ impl Connection {
                 }
                 Ok(Some(Err(_))) => Err(SendError::Lost("the connection broke".to_owned())),
                 Ok(None) => Ok(None),
+                Err(_) if patient < silent => {
+                    return Err(SendError::Lost("its answer did not come in time".to_owned()));
+                }
                 Err(_) => return Err(SendError::Lost("it fell silent".to_owned())),
             };
-            let followed = match (&self.resume, self.reader.last_id()) {
+            let followed = match (&mut self.resume, self.reader.last_id()) {
                 (Some(resume), Some(id)) => Box::pin(resume.from(id, self.reader.retry())).await,
                 (_, _) => None,
             };
@@ -268,7 +283,7 @@ impl Connection {
 
 impl Resume {
     /// What follows the event with this id, as soon as the server can be reached; `None` if it does not say.
-    async fn from(&self, id: &Bytes, retry: Option<Duration>) -> Option<Incoming> {
+    async fn from(&mut self, id: &Bytes, retry: Option<Duration>) -> Option<Incoming> {
         let mut headers = self.headers.clone();
         headers.insert("last-event-id", HeaderValue::from_bytes(id).ok()?);
         let pause = retry.unwrap_or(RETRY).clamp(SHORTEST_RETRY, LONGEST_RETRY);
@@ -281,11 +296,76 @@ impl Resume {
             // Asking for what follows changes nothing, so that it can be asked for again.
             let Ok(Ok(response)) = tokio::time::timeout_at(self.until, asked).await else { continue };
             if response.status().is_success() && is_event_stream(response.headers()) {
+                self.begun = true;
                 return Some(response.into_body());
             }
-            if !response.status().is_server_error() && response.status() != StatusCode::TOO_MANY_REQUESTS {
+            if !may_say_more_later(response.status()) {
                 return None;
             }
+        }
+    }
+}
+
+/// Whether a server that refuses to say what follows may say it later.
+fn may_say_more_later(status: StatusCode) -> bool {
+    match status {
+        // The TypeScript SDK says 409 until it has noticed that the connection before has broken.
+        StatusCode::CONFLICT
+        | StatusCode::REQUEST_TIMEOUT
+        | StatusCode::TOO_EARLY
+        | StatusCode::TOO_MANY_REQUESTS => true,
+        status => status.is_server_error(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_follows_on_a_stream_is_not_read_for_longer_than_it_is_of_use() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let uri = format!("http://{}/mcp", listener.local_addr().unwrap()).parse().unwrap();
+        tokio::spawn(async move {
+            while let Ok((mut connection, _)) = listener.accept().await {
+                tokio::spawn(async move {
+                    let mut read = [0; 4096];
+                    let count = connection.read(&mut read).await.unwrap();
+                    const HEAD: &[u8] =
+                        b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                    connection.write_all(HEAD).await.unwrap();
+                    if read[..count].starts_with(b"POST") {
+                        return connection.write_all(b"id: 1\nretry: 50\ndata:\n\n").await.unwrap();
+                    }
+                    while connection.write_all(b": still here\n\n").await.is_ok() {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                    }
+                });
+            }
+        });
+        let lane = Lane::http(&Arc::new(HttpUpstream::new(uri, Vec::new())), own_headers(), None);
+        let route = Route { id: "1".to_owned(), progress: None };
+        let asked = lane.answer_within(Bytes::from_static(b"{}"), route, Duration::from_millis(500));
+        let answer = tokio::time::timeout(Duration::from_secs(10), asked).await.expect("it has no end");
+        assert_eq!(answer.err(), Some(SendError::Lost("its answer did not come in time".to_owned())));
+    }
+
+    #[test]
+    fn a_server_that_has_not_noticed_that_the_connection_broke_is_asked_again() {
+        for (status, again) in [
+            (409, true),
+            (408, true),
+            (425, true),
+            (429, true),
+            (503, true),
+            (404, false),
+            (405, false),
+            (400, false),
+        ] {
+            assert_eq!(may_say_more_later(StatusCode::from_u16(status).unwrap()), again, "{status}");
         }
     }
 }

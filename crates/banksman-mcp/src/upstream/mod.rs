@@ -35,9 +35,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// One that lived for so long starts afresh.
 const LIVED: Duration = Duration::from_secs(60);
 
-/// How long a server may take to open a session. A program may have to be fetched first.
+/// How long a server may take to open a session. A program may have to be fetched first: that goes on for so long when those
+/// who wait for it have gone.
 const MET_WITHIN: Duration = Duration::from_secs(15);
-const PROGRAM_MET_WITHIN: Duration = Duration::from_secs(60);
+const PROGRAM_MET_WITHIN: Duration = Duration::from_secs(5 * 60);
+
+/// How long a call that may run waits for a way to its server.
+pub(crate) const WAYS_WITHIN: Duration = Duration::from_secs(60);
 
 /// So long a server may look for what it is asked about, if others are to be asked after it.
 const FOUND_WITHIN: Duration = Duration::from_secs(30);
@@ -51,6 +55,11 @@ pub(crate) enum SendError {
     /// It may have arrived, and done what it does.
     #[error("{0}")]
     Lost(String),
+}
+
+/// What a call gets whose server takes too long to open a session.
+pub(crate) fn not_met_in_time() -> SendError {
+    SendError::NotSent("it has not said in time who it is; it may still be starting".to_owned())
 }
 
 /// A server behind the gateway.
@@ -113,8 +122,8 @@ impl Upstream {
             Reach::Http(_) => MET_WITHIN,
             Reach::Program => PROGRAM_MET_WITHIN,
         };
+        // That it takes its time is no reason to let others wait until they may start it.
         timeout(within, work).await.unwrap_or_else(|_| {
-            self.note_failure();
             let problem = format!("it has not said who it is within {} s", within.as_secs());
             Err(SendError::NotSent(problem))
         })
@@ -179,6 +188,21 @@ impl Pauses {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::Config;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_program_that_has_to_be_fetched_first_has_minutes_and_is_no_failure_if_they_are_not_enough() {
+        let config = "version: 1\nupstreams: {prog: {command: ['true']}}\n";
+        let config = Config::parse("mcp.yaml", config).unwrap();
+        let upstream = Upstream::new("prog", &config.upstreams["prog"]);
+        let fetched = async {
+            tokio::time::sleep(Duration::from_secs(4 * 60)).await;
+            Ok(())
+        };
+        assert!(upstream.meeting(fetched).await.is_ok());
+        assert!(upstream.meeting(std::future::pending::<Result<(), _>>()).await.is_err());
+        assert!(upstream.pauses.lock().unwrap().check(Instant::now()).is_ok());
+    }
 
     #[test]
     fn a_program_that_keeps_ending_is_left_alone_for_longer_and_longer() {

@@ -30,4 +30,5 @@ mod running;
 mod shared;
 mod slow;
 mod two_faced;
+mod unsent;
 mod world;

@@ -45,6 +45,11 @@ impl Mood {
         format!("  {name}: {{url: 'http://{}/mcp'}}\n", self.address)
     }
 
+    /// How much it was asked and told.
+    pub(crate) fn heard(&self) -> usize {
+        self.inside.asked.lock().unwrap().len()
+    }
+
     /// The methods and parameters of what it was asked.
     pub(crate) fn asked(&self, method: &str) -> Vec<Value> {
         let asked = self.inside.asked.lock().unwrap();
