@@ -157,21 +157,24 @@ fn stand_before(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
             }
         });
         let mut looks = tokio::time::interval(Duration::from_millis(500));
-        loop {
+        let listened = loop {
             tokio::select! {
                 line = received.recv() => match line {
                     Some(line) => proxy.take(line).await,
-                    None => break,
+                    None => break Ok(()),
                 },
-                Some(message) = messages.recv() => print_line(&message)?,
+                Some(message) = messages.recv() => if let Err(error) = print_line(&message) {
+                    break Err(error);
+                },
                 _ = looks.tick() => {
                     if proxy.is_over() && messages.is_empty() {
-                        return Err(stop(Exit::Failure, "the server's program has ended"));
+                        break Err(stop(Exit::Failure, "the server's program has ended"));
                     }
                 }
             }
-        }
-        // The client is gone, and so is the program's use; but what it was asked before, it may still answer.
+        };
+        // The client is gone, and so is the program's use; but what it was asked before, it may still answer. If it is the
+        // program that is gone, what it did has yet to be reported.
         let end = proxy.end();
         tokio::pin!(end);
         loop {
@@ -184,7 +187,7 @@ fn stand_before(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
         while let Ok(message) = messages.try_recv() {
             drop(print_line(&message));
         }
-        Ok(Exit::Done.into())
+        listened.map(|()| Exit::Done.into())
     });
     // Questions that are still open have threads of their own, and some wait for people.
     runtime.shutdown_background();

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::Stdio;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -10,7 +12,7 @@ use banksman_core::Status;
 use banksman_core::wire::ActionView;
 use serde_json::json;
 
-use crate::installation::{Installation, Server, approval};
+use crate::installation::{Installation, Server, approval, program};
 use crate::mcp::{Session, text};
 
 /// An MCP server in a few lines of shell, with answers that are hard to keep.
@@ -161,6 +163,42 @@ fn a_client_that_leaves_with_its_answer_does_not_take_the_outcome_along() {
     assert_eq!(text(&session.call(1, "look", json!({}))), "ran");
     session.input = None;
     session.child.wait().unwrap();
+    assert_eq!(ended(&server, "look").status, Status::Succeeded);
+}
+
+#[test]
+fn a_program_that_ends_with_its_answer_does_not_take_the_outcome_along() {
+    let (_installation, server, log) = begin();
+    let refused = Arc::new(AtomicUsize::new(0));
+    let script = SERVER.replace(r#""text":"ran"}]}}';;"#, r#""text":"ran"}]}}'; exit;;"#);
+    assert_ne!(script, SERVER);
+    // After the second one there is a pause that is longer than it takes to see that the program is gone.
+    let mut session = session(&script, &unwell(&server, refused, 2), &server, &log);
+    assert_eq!(text(&session.call(1, "look", json!({}))), "ran");
+    assert!(!session.child.wait().unwrap().success());
+    assert_eq!(ended(&server, "look").status, Status::Succeeded);
+}
+
+#[test]
+fn a_client_that_closes_only_its_ear_does_not_take_the_outcome_along() {
+    let (_installation, server, log) = begin();
+    let refused = Arc::new(AtomicUsize::new(0));
+    let mut command = program();
+    command
+        .env("BANKSMAN_URL", unwell(&server, refused, 1))
+        .env("BANKSMAN_TOKEN", &server.first().agent_token)
+        .env("XDG_STATE_HOME", Path::new(&log).with_file_name("state"))
+        .args(["mcp", "--name", "files", "--", "sh", "-c", SERVER, &log])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    drop(child.stdout.take());
+    let call = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "look", "arguments": {}}});
+    // Held open: that it listens no more is all that there is to notice.
+    let mut input = child.stdin.take().unwrap();
+    writeln!(input, "{call}").unwrap();
+    assert!(!child.wait().unwrap().success());
     assert_eq!(ended(&server, "look").status, Status::Succeeded);
 }
 
