@@ -1,9 +1,8 @@
 //! Our own sessions with a server: one to learn what tools it has, and one for each agent, to run what was approved when its
 //! client is away, or has none of its own. No agent's calls find what another has left behind in one.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -13,6 +12,7 @@ use tokio::time::timeout;
 
 use super::http::{SESSION, own_headers};
 use super::reply::{Final, Reply};
+use super::rooms::{Meeting, Need, Open, Room};
 use super::{
     Lane, MET_WITHIN, Manner, Reach, Route, SendError, Slot, Upstream, WAYS_WITHIN, not_met_in_time,
 };
@@ -28,123 +28,6 @@ const UNKNOWN_REVISION: &str = "it speaks no revision of MCP that we know";
 const SLOW: Duration = Duration::from_secs(2);
 const NOT_AGAIN_FOR: Duration = Duration::from_secs(15);
 
-/// What a session is needed for.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Need {
-    /// A call that may run. It may not come again: another try is made for it, however long the last one took.
-    Call,
-    Question,
-}
-
-/// Our own sessions with a server, each opened when it is first needed.
-#[derive(Default)]
-pub(crate) struct House {
-    ours: Arc<Room>,
-    agents: Mutex<HashMap<String, Arc<Room>>>,
-    next_id: AtomicU64,
-    /// Whether it understands each era, once it has said so.
-    speaks_one: OnceLock<bool>,
-    speaks_two: OnceLock<bool>,
-}
-
-/// How meeting a server stands.
-#[derive(Clone, Default)]
-enum Meeting {
-    #[default]
-    UnderWay,
-    Met(Open),
-    Failed {
-        error: SendError,
-        not_before: Option<Instant>,
-    },
-}
-
-impl Meeting {
-    /// Whether whoever needs a session has one in this, or soon will, or would not get one from another try.
-    fn is_of_use(&self, need: Need) -> bool {
-        match self {
-            Self::UnderWay => true,
-            Self::Met(open) => open.is_alive(),
-            Self::Failed { not_before, .. } => {
-                need == Need::Question && not_before.is_some_and(|later| later > Instant::now())
-            }
-        }
-    }
-}
-
-/// The place of one session.
-#[derive(Default)]
-struct Room {
-    met: Mutex<Option<watch::Receiver<Meeting>>>,
-    used_at: Mutex<Option<Instant>>,
-}
-
-impl Room {
-    fn use_now(&self) {
-        *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
-    }
-
-    fn is_idle_for(&self, time: Duration) -> bool {
-        let used_at = *self.used_at.lock().unwrap_or_else(PoisonError::into_inner);
-        used_at.is_some_and(|used_at| used_at.elapsed() >= time)
-    }
-
-    fn met(&self) -> MutexGuard<'_, Option<watch::Receiver<Meeting>>> {
-        self.met.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Forgets a session, unless somebody else has opened another one meanwhile.
-    fn forget(&self, stale: &Open) {
-        let mut met = self.met();
-        let is_stale = |met: &watch::Receiver<Meeting>| match &*met.borrow() {
-            Meeting::Met(open) => Arc::ptr_eq(&open.said, &stale.said),
-            Meeting::UnderWay | Meeting::Failed { .. } => false,
-        };
-        if met.as_ref().is_some_and(is_stale) {
-            *met = None;
-        }
-    }
-
-    /// Its session, which is no longer ours.
-    fn take(&self) -> Option<Lane> {
-        let met = self.met().take()?;
-        match &*met.borrow() {
-            Meeting::Met(open) => Some(open.lane.clone()),
-            Meeting::UnderWay | Meeting::Failed { .. } => None,
-        }
-    }
-}
-
-impl House {
-    fn agents(&self) -> MutexGuard<'_, HashMap<String, Arc<Room>>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn room(&self, agent: Option<&str>) -> Arc<Room> {
-        let Some(agent) = agent else { return Arc::clone(&self.ours) };
-        let mut agents = self.agents();
-        let room = match agents.get(agent) {
-            Some(room) => Arc::clone(room),
-            None => Arc::clone(agents.entry(agent.to_owned()).or_default()),
-        };
-        room.use_now();
-        room
-    }
-
-    /// The sessions of agents that nobody has used for so long, which are no longer ours: whoever asks has to end them.
-    pub(crate) fn take_idle(&self, time: Duration) -> Vec<Lane> {
-        let idle: Vec<Arc<Room>> = {
-            let mut agents = self.agents();
-            // Whoever asks something in one holds it meanwhile.
-            let is_idle = |room: &Arc<Room>| Arc::strong_count(room) == 1 && room.is_idle_for(time);
-            let names: Vec<String> =
-                agents.iter().filter(|(_, room)| is_idle(room)).map(|(name, _)| name.clone()).collect();
-            names.iter().filter_map(|name| agents.remove(name)).collect()
-        };
-        idle.iter().filter_map(|room| room.take()).collect()
-    }
-}
-
 /// For whom something is asked, and how.
 #[derive(Clone, Copy)]
 pub(crate) struct Behalf<'a> {
@@ -154,14 +37,6 @@ pub(crate) struct Behalf<'a> {
     pub(crate) headers: &'a HeaderMap,
     /// For how long the answer is of use.
     pub(crate) patience: Duration,
-}
-
-#[derive(Clone)]
-struct Open {
-    lane: Lane,
-    era: Era,
-    /// What the server said of itself, as it said it.
-    said: Arc<str>,
 }
 
 /// Why our own request has no result.
@@ -408,12 +283,6 @@ pub(crate) enum Greeting {
         lane: Lane,
         answer: Final,
     },
-}
-
-impl Open {
-    fn is_alive(&self) -> bool {
-        !matches!(&self.lane, Lane::Child(child) if child.is_gone())
-    }
 }
 
 /// What a server says to `server/discover`.

@@ -9,6 +9,7 @@ mod lines;
 mod mailbox;
 mod patience;
 pub(crate) mod reply;
+mod rooms;
 mod slots;
 
 use std::future::Future;
@@ -19,10 +20,11 @@ use tokio::time::timeout;
 
 pub(crate) use child::{Child, Launch, Manner};
 pub(crate) use environment::Inherits;
-pub(crate) use house::{Behalf, Greeting, House, HouseError, header_text, with_meta};
+pub(crate) use house::{Behalf, Greeting, HouseError, header_text, with_meta};
 pub(crate) use lane::{Answer, Lane, Route};
 pub(crate) use mailbox::{Mailbox, Wants};
 use patience::Patience;
+use rooms::House;
 pub(crate) use slots::{Slot, Slots};
 
 use crate::config::{Target, UpstreamConfig};
