@@ -35,6 +35,9 @@ const CLAIM_TRIES: u32 = 5;
 /// How long outcomes are waited for when the client is gone.
 const LAST_REPORTS: Duration = Duration::from_secs(5);
 
+/// And for how long it is waited until requests are on their way to a program that may not read.
+const LAST_REQUESTS: Duration = Duration::from_secs(1);
+
 /// Asks a Banksman.
 #[async_trait::async_trait]
 pub trait Gate: Send + Sync + 'static {
@@ -98,11 +101,21 @@ pub struct Proxy<G> {
     pub(crate) program: Arc<Program>,
     /// How many outcomes are on their way.
     pub(crate) reports: AtomicUsize,
+    /// Requests that were taken and are not on their way to the program yet.
+    handing_on: AtomicUsize,
     catalogue: Arc<Catalogue>,
     to_client: mpsc::Sender<String>,
     /// What the client said of itself when it initialized.
     client: Mutex<ClientSays>,
     windows: ClientTable,
+}
+
+/// Waits until none is left, but not for ever.
+async fn none_left(count: &AtomicUsize, patience: Duration) {
+    let until = Instant::now() + patience;
+    while count.load(Ordering::SeqCst) > 0 && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
 }
 
 impl<G: Gate> Proxy<G> {
@@ -120,6 +133,7 @@ impl<G: Gate> Proxy<G> {
             standing,
             program: Arc::new(program),
             reports: AtomicUsize::new(0),
+            handing_on: AtomicUsize::new(0),
             catalogue: Arc::new(catalogue),
             to_client,
             client: Mutex::default(),
@@ -144,11 +158,10 @@ impl<G: Gate> Proxy<G> {
     /// The client says no more: the program's input is closed, and it has a moment to end, as its client's own would have.
     /// What it still answers is passed on. Returns when nothing is left of it, and what ran has been reported or given up.
     pub async fn end(&self) {
+        // Behind its end of input, nothing that was asked before would reach it.
+        none_left(&self.handing_on, LAST_REQUESTS).await;
         self.program.child.close().await;
-        let until = Instant::now() + LAST_REPORTS;
-        while self.reports.load(Ordering::SeqCst) > 0 && Instant::now() < until {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        none_left(&self.reports, LAST_REPORTS).await;
     }
 
     /// Takes a line from the client.
@@ -209,6 +222,7 @@ impl<G: Gate> Proxy<G> {
                     *self.client.lock().unwrap_or_else(PoisonError::into_inner) = message.client();
                 }
                 let lists = method == "tools/list";
+                self.handing_on.fetch_add(1, Ordering::SeqCst);
                 let proxy = Arc::clone(self);
                 tokio::spawn(async move { proxy.pass(message, lists).await });
             }
@@ -230,7 +244,9 @@ impl<G: Gate> Proxy<G> {
     async fn pass(&self, message: Message, lists: bool) {
         let id = message.id();
         let route = Route { id: id.clone(), progress: message.progress_token() };
-        let mut answers = match self.program.child.ask(message.bytes, route).await {
+        let asked = self.program.child.ask(message.bytes, route).await;
+        self.handing_on.fetch_sub(1, Ordering::SeqCst);
+        let mut answers = match asked {
             Ok(answers) => answers,
             Err(error) => return self.say(message::error(&id, -32603, &error.to_string())).await,
         };

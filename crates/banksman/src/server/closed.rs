@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use banksman_core::wire::Problem;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -15,7 +16,24 @@ const PATIENCE: Duration = Duration::from_secs(5);
 const AT_A_TIME: usize = 256;
 
 const LIVES: &str = concat!(r#"{"status":"ok","version":""#, env!("CARGO_PKG_VERSION"), r#""}"#);
-const COME_AGAIN: &str = r#"{"title":"The store cannot be used now","status":503,"code":"unavailable","detail":"the server begins anew"}"#;
+
+/// What the store's own refusal looks like, so that clients take it for the same.
+fn come_again() -> String {
+    let problem = Problem {
+        kind: "urn:banksman:error:unavailable".into(),
+        title: "The store cannot be used now".into(),
+        status: 503,
+        detail: "the server begins anew, because the database is another than it was".into(),
+        code: "unavailable".into(),
+        action: None,
+        action_status: None,
+        current_version: None,
+        current_digest: None,
+        decided_by: None,
+        message: None,
+    };
+    serde_json::to_string(&problem).unwrap_or_default()
+}
 
 /// Answers everyone, until it is dropped.
 pub(super) async fn answer(listener: &TcpListener) -> Infallible {
@@ -46,7 +64,7 @@ async fn one(mut client: TcpStream) -> std::io::Result<()> {
     let answer = if head.starts_with(b"GET /health ") {
         respond("200 OK", "application/json", "", LIVES)
     } else {
-        respond("503 Service Unavailable", "application/problem+json", "retry-after: 2\r\n", COME_AGAIN)
+        respond("503 Service Unavailable", "application/problem+json", "retry-after: 2\r\n", &come_again())
     };
     client.write_all(answer.as_bytes()).await?;
     client.shutdown().await?;
@@ -92,8 +110,8 @@ mod tests {
                     "{later}"
                 );
                 let (_, problem) = later.split_once("\r\n\r\n").unwrap();
-                let problem: serde_json::Value = serde_json::from_str(problem).unwrap();
-                assert_eq!(problem["code"], "unavailable");
+                let problem: Problem = serde_json::from_str(problem).unwrap();
+                assert_eq!((problem.status, problem.code.as_str()), (503, "unavailable"));
             }
         };
         tokio::select! {

@@ -209,7 +209,8 @@ fn a_program_has_a_moment_to_end_when_its_client_says_no_more() {
     session.send(&json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}));
     // What it was asked before, it still answers.
     session.input = None;
-    assert_eq!(session.next()["result"]["serverInfo"]["name"], "sh");
+    let answer = session.next();
+    assert_eq!(answer["result"]["serverInfo"]["name"], "sh", "{answer}");
     let began = Instant::now();
     assert!(session.child.wait().unwrap().success());
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
