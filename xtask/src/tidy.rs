@@ -34,7 +34,8 @@ fn read(path: &Path) -> String {
 const ARROWS: &[(&str, &[&str])] = &[
     ("banksman-core", &[]),
     ("banksman-risk", &["banksman-core"]),
-    ("banksman-policy", &["banksman-core", "banksman-risk"]),
+    ("banksman-config", &["banksman-core"]),
+    ("banksman-policy", &["banksman-config", "banksman-core", "banksman-risk"]),
     ("banksman-ledger", &["banksman-core"]),
     ("banksman-memory", &[]),
     ("banksman-secrets", &[]),
@@ -49,15 +50,23 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "banksman-mcp",
-        &["banksman-core", "banksman-policy", "banksman-secrets", "banksman-store", "banksman-engine"],
+        &[
+            "banksman-config",
+            "banksman-core",
+            "banksman-policy",
+            "banksman-secrets",
+            "banksman-store",
+            "banksman-engine",
+        ],
     ),
     (
         "banksman-oidc",
-        &["banksman-core", "banksman-identity", "banksman-outward", "banksman-policy", "banksman-secrets"],
+        &["banksman-config", "banksman-core", "banksman-identity", "banksman-outward", "banksman-secrets"],
     ),
     (
         "banksman-outbox",
         &[
+            "banksman-config",
             "banksman-core",
             "banksman-policy",
             "banksman-store",
@@ -89,6 +98,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     (
         "banksman",
         &[
+            "banksman-config",
             "banksman-core",
             "banksman-identity",
             "banksman-ledger",
@@ -110,6 +120,7 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// What the pure crates must not know: time, threads, sockets, databases, chance.
 const PURE: &[&str] = &[
+    "banksman-config",
     "banksman-core",
     "banksman-identity",
     "banksman-ledger",

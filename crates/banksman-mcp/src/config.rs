@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use banksman_config::{ConfigError, Source};
 use banksman_core::fits_wildcard;
-use banksman_policy::{PolicyError, Source};
 use banksman_secrets::{Keyring, SecretText};
 use http::{HeaderName, HeaderValue, Uri};
 use serde::Deserialize;
@@ -154,7 +154,7 @@ impl Config {
     ///
     /// # Errors
     /// If it is not one, with the place.
-    pub fn parse(name: &str, text: &str) -> Result<Self, PolicyError> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         let source = Source::new(name, text);
         let file: File = source.read_as()?;
         if file.version.value != 1 {

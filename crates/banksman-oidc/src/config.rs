@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use banksman_config::{ConfigError, Source};
 use banksman_core::PrincipalKind;
-use banksman_policy::{PolicyError, Source};
 use banksman_secrets::{Keyring, SecretPlace};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -97,26 +97,24 @@ impl Config {
     ///
     /// # Errors
     /// If any of it is not understood; the error says where.
-    pub fn parse(name: &str, text: &str) -> Result<Self, PolicyError> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         let source = Source::new(name, text);
         let file: File = source.read_as()?;
         if file.version.value != 1 {
-            return Err(source.error(file.version.referenced, "this program knows version 1"));
+            return Err(source.error_at(&file.version, "this program knows version 1"));
         }
         let place = file.provider.referenced;
         let written = file.provider.value;
         let issuer = &written.issuer;
         if believable(&issuer.value).is_none() {
             let problem = "an issuer is an https address (http only on this machine): anyone on the way could vouch else";
-            return Err(source.error(issuer.referenced, problem));
+            return Err(source.error_at(issuer, problem));
         }
         if written.admit.value.is_empty() {
-            return Err(
-                source.error(written.admit.referenced, "nobody would be let in: name a value of the claim")
-            );
+            return Err(source.error_at(&written.admit, "nobody would be let in: name a value of the claim"));
         }
         if written.label.value.trim().is_empty() || written.label.value.chars().any(char::is_control) {
-            return Err(source.error(written.label.referenced, "a label is what people know the provider by"));
+            return Err(source.error_at(&written.label, "a label is what people know the provider by"));
         }
         let keys = Keyring::beside(name);
         let client_secret = match written.client_secret.map(|place| keys.read(&place)).transpose() {
@@ -125,7 +123,7 @@ impl Config {
         };
         let authorities = match &written.ca_file {
             Some(file) => {
-                certificates(&keys, &file.value).map_err(|problem| source.error(file.referenced, problem))?
+                certificates(&keys, &file.value).map_err(|problem| source.error_at(file, problem))?
             }
             None => None,
         };

@@ -7,13 +7,13 @@ mod shape;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use banksman_config::{ConfigError, Seconds, Source, TimeTest, Zone};
 use banksman_core::Risk;
 use banksman_engine::ResumeTarget;
 use banksman_notify::WebhookKey;
 use banksman_outward::Reach;
-use banksman_policy::{Policy, PolicyError, Source, in_zone};
+use banksman_policy::Policy;
 use banksman_secrets::Keyring;
-use serde_saphyr::Spanned;
 
 use crate::{ChannelRules, Contact, Directory, JobLimits, Limits};
 
@@ -47,7 +47,7 @@ impl Config {
     ///
     /// # Errors
     /// If any of it is not valid, or a secret is not where it should be.
-    pub fn parse(name: &str, text: &str, console: &str) -> Result<Self, PolicyError> {
+    pub fn parse(name: &str, text: &str, console: &str) -> Result<Self, ConfigError> {
         Self::read(name, text, console, &Keyring::beside(name))
     }
 
@@ -55,52 +55,59 @@ impl Config {
     ///
     /// # Errors
     /// If any of it is not valid.
-    pub fn check(name: &str, text: &str) -> Result<(), PolicyError> {
+    pub fn check(name: &str, text: &str) -> Result<(), ConfigError> {
         Self::read(name, text, "http://127.0.0.1:7447", &Keyring::Blank).map(drop)
     }
 
-    fn read(name: &str, text: &str, console: &str, keys: &Keyring<'_>) -> Result<Self, PolicyError> {
+    fn read(name: &str, text: &str, console: &str, keys: &Keyring<'_>) -> Result<Self, ConfigError> {
         let source = Source::new(name, text);
         let file: File = source.read_as()?;
         if file.version.value != 1 {
             let problem = format!("is version {}, and this program knows version 1", file.version.value);
-            return Err(source.error(file.version.referenced, problem));
+            return Err(source.error_at(&file.version, problem));
         }
-        let at = |spanned: &dyn At, problem: String| source.error(spanned.place(), problem);
         let mut directory = Directory {
             console: file.console.as_ref().map_or(console, |console| &console.value).to_owned(),
             limits: match &file.limits {
-                Some(written) => limits(&written.value).map_err(|problem| at(written, problem))?,
+                Some(written) => {
+                    limits(&written.value).map_err(|problem| source.error_at(written, problem))?
+                }
                 None => Limits::default(),
             },
             ..Directory::default()
         };
         let mut carriers = BTreeMap::new();
         for (name, channel) in &file.channels {
-            check_name(name).map_err(|problem| at(channel, problem))?;
+            check_name(name).map_err(|problem| source.error_at(channel, problem))?;
             let carrier = Carrier::read(&channel.value, &directory.console, keys);
-            carriers
-                .insert(name.clone(), carrier.map_err(|problem| at(channel, format!("{name}: {problem}")))?);
+            carriers.insert(
+                name.clone(),
+                carrier.map_err(|problem| source.error_at(channel, format!("{name}: {problem}")))?,
+            );
             // `none` is nothing, and not what has no risk.
             let decide_up_to =
                 Some(channel.value.decide_up_to.unwrap_or(Risk::Critical)).filter(|most| *most > Risk::None);
             directory.channels.insert(name.clone(), ChannelRules { decide_up_to });
         }
         for (name, written) in &file.people {
-            check_name(name).map_err(|problem| at(written, problem))?;
+            check_name(name).map_err(|problem| source.error_at(written, problem))?;
             let contact = contact(&written.value, &directory.channels);
-            directory.people.insert(name.clone(), contact.map_err(|problem| at(written, problem))?);
+            directory
+                .people
+                .insert(name.clone(), contact.map_err(|problem| source.error_at(written, problem))?);
         }
         for (name, addresses) in &file.places {
-            check_name(name).map_err(|problem| at(addresses, problem))?;
+            check_name(name).map_err(|problem| source.error_at(addresses, problem))?;
             if directory.people.contains_key(name) {
-                return Err(at(addresses, format!("{name} is a person already")));
+                return Err(source.error_at(addresses, format!("{name} is a person already")));
             }
             let written = ContactFile { addresses: addresses.value.clone(), ..ContactFile::default() };
             let contact = contact(&written, &directory.channels);
-            directory.places.insert(name.clone(), contact.map_err(|problem| at(addresses, problem))?);
+            directory
+                .places
+                .insert(name.clone(), contact.map_err(|problem| source.error_at(addresses, problem))?);
         }
-        two_with_one_address(&directory).map_err(|problem| at(&file.version, problem))?;
+        two_with_one_address(&directory).map_err(|problem| source.error_at(&file.version, problem))?;
         let resume = match &file.resume {
             None => None,
             Some(resume) => Some(ResumeConfig {
@@ -108,12 +115,14 @@ impl Config {
                     .value
                     .allow
                     .iter()
-                    .map(|target| ResumeTarget::parse(&target.value).map_err(|problem| at(target, problem)))
+                    .map(|target| {
+                        ResumeTarget::parse(&target.value).map_err(|problem| source.error_at(target, problem))
+                    })
                     .collect::<Result<_, _>>()?,
                 key: keys
                     .read(&resume.value.key.value)
                     .and_then(|key| key.parse::<WebhookKey>().map_err(|error| error.to_string()))
-                    .map_err(|problem| at(&resume.value.key, problem))?,
+                    .map_err(|problem| source.error_at(&resume.value.key, problem))?,
                 limits: job_limits(resume.value.tries),
             }),
         };
@@ -132,17 +141,6 @@ impl Config {
     #[must_use]
     pub fn console(&self) -> &str {
         &self.directory.console
-    }
-}
-
-/// Something that has a place in the file.
-trait At {
-    fn place(&self) -> serde_saphyr::Location;
-}
-
-impl<T> At for Spanned<T> {
-    fn place(&self) -> serde_saphyr::Location {
-        self.referenced
     }
 }
 
@@ -165,11 +163,8 @@ fn contact(written: &ContactFile, channels: &BTreeMap<String, ChannelRules>) -> 
     }
     let time_zone = written.time_zone.clone().unwrap_or_else(|| "UTC".into());
     let quiet_hours = written.quiet_hours.clone();
-    let probe = quiet_hours.clone().unwrap_or_default();
-    if in_zone(&probe, banksman_core::Timestamp::default(), &time_zone).is_none() {
-        return Err(format!("there is no time zone {time_zone:?}: write one such as Europe/Berlin"));
-    }
-    if let Some(problem) = quiet_hours.as_ref().and_then(banksman_policy::TimeTest::problem) {
+    Zone::named(&time_zone)?;
+    if let Some(problem) = quiet_hours.as_ref().and_then(TimeTest::problem) {
         return Err(format!("quiet_hours: {problem}"));
     }
     if written.wake_for.is_some() && quiet_hours.is_none() {
@@ -202,7 +197,7 @@ fn limits(written: &LimitsFile) -> Result<Limits, String> {
     if written.tries == Some(0) || written.messages == Some(0) {
         return Err("a limit of nothing tells nobody anything: leave the channel out instead".into());
     }
-    let seconds = |written: Option<banksman_policy::Seconds>, usual: Duration| {
+    let seconds = |written: Option<Seconds>, usual: Duration| {
         written.map_or(usual, |seconds| Duration::from_secs(seconds.0))
     };
     let mut limits = Limits {

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use banksman_config::TimeTest;
 use banksman_core::{Case, Risk, Timestamp};
 use banksman_notify::Recipient;
-use banksman_policy::{Leg, TimeTest};
+use banksman_policy::Leg;
 
 use crate::timing::{Retries, after_quiet};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use banksman_config::{TimeTest, in_zone};
 use banksman_core::Timestamp;
-use banksman_policy::{TimeTest, in_zone};
 
 /// How often to try, and how long to wait in between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

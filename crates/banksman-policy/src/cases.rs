@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use banksman_config::{ConfigError, Source};
 use banksman_core::json::CanonicalJson;
 use banksman_core::{Action, Assessment, Finding, Kind, Mode, Risk, Severity, Tier, Timestamp};
 use schemars::JsonSchema;
@@ -11,7 +12,6 @@ use serde_saphyr::Spanned;
 use crate::compile::Policy;
 use crate::facts::Facts;
 use crate::judge::Judgement;
-use crate::load::{PolicyError, Source};
 
 /// A file of cases.
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -128,12 +128,12 @@ impl Policy {
     ///
     /// # Errors
     /// If the file is not one of cases.
-    pub fn run_cases(&self, source: &Source) -> Result<Vec<CaseResult>, PolicyError> {
+    pub fn run_cases(&self, source: &Source) -> Result<Vec<CaseResult>, ConfigError> {
         let file: CasesFile = source.read_as()?;
         file.cases.iter().map(|case| self.run_case(source, case)).collect()
     }
 
-    fn run_case(&self, source: &Source, case: &Spanned<Case>) -> Result<CaseResult, PolicyError> {
+    fn run_case(&self, source: &Source, case: &Spanned<Case>) -> Result<CaseResult, ConfigError> {
         let Case { name, action, facts, expect } = &case.value;
         let action = action.build().map_err(|problem| source.error_at(case, problem))?;
         let assessment = match &facts.findings {

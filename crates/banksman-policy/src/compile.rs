@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use banksman_config::{ConfigError, Place, Source, Zone};
 use banksman_core::redact::is_redaction_path;
 use banksman_core::{Digest, EscalationStep, Mode, Quorum, Risk, Severity, Tier};
 use banksman_risk::Assessor;
-use jiff::tz::TimeZone;
 use serde_saphyr::Spanned;
 
 use crate::budget::Budget;
@@ -15,7 +15,7 @@ use crate::file::Demand;
 use crate::glob::Glob;
 use crate::index::Index;
 use crate::listing::ListedRule;
-use crate::load::{Place, PolicyError, Source};
+use crate::load;
 use crate::people::{self, AllowRemember, HousePolicy};
 use crate::preset::Preset;
 use crate::route::Routes;
@@ -39,7 +39,7 @@ pub struct Policy {
     pub(crate) cost_limits: Vec<(Mode, f64)>,
     pub(crate) windows: Vec<Window>,
     pub(crate) budgets: Vec<Budget>,
-    pub(crate) zone: TimeZone,
+    pub(crate) zone: Zone,
     pub(crate) triage: Option<TriagePlan>,
     pub(crate) redact: Vec<String>,
     pub(crate) routes: Routes,
@@ -92,10 +92,10 @@ impl Policy {
     ///
     /// # Errors
     /// If any of it is not valid. A policy that was half understood would let the other half through.
-    pub fn compile(sources: &[Source]) -> Result<Self, PolicyError> {
+    pub fn compile(sources: &[Source]) -> Result<Self, ConfigError> {
         let mut draft = Draft::default();
         for source in sources {
-            draft.add(source, source.read()?)?;
+            draft.add(source, load::read(source)?)?;
         }
         draft.finish(sources)
     }
@@ -104,7 +104,7 @@ impl Policy {
     ///
     /// # Errors
     /// If it is not valid.
-    pub fn parse(name: &str, text: &str) -> Result<Self, PolicyError> {
+    pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
         Self::compile(&[Source::new(name, text)])
     }
 
@@ -133,7 +133,7 @@ impl Policy {
     }
 }
 
-pub(crate) fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, PolicyError> {
+pub(crate) fn effect(source: &Source, demand: &Spanned<Demand>) -> Result<Effect, ConfigError> {
     let written = &demand.value;
     let usual = if written.tier == Some(Tier::Escalate) { 2 } else { 1 };
     let count = written.quorum.unwrap_or(usual);

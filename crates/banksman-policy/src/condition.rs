@@ -1,18 +1,16 @@
 //! Which actions a rule is about, compiled.
 
+use banksman_config::{ConfigError, LocalTime, Source, TimeTest, Zone};
 use banksman_core::json::Json;
 use banksman_core::{Action, Annotations, Assessment, Kind, Mode, Risk, Severity};
 use banksman_risk::spelled;
-use jiff::tz::TimeZone;
 use serde_saphyr::Spanned;
 
 use crate::arguments::{Answer, Argument, Test};
-use crate::calendar::{LocalTime, TimeTest};
 use crate::expression::{Expression, Scene};
 use crate::facts::Facts;
 use crate::file::{Hints, Limits, Match, RiskRange};
 use crate::glob::Glob;
-use crate::load::{PolicyError, Source};
 use crate::satisfiable::hopeless;
 use crate::window::to_number;
 
@@ -41,7 +39,7 @@ pub(crate) struct Question<'a> {
     pub(crate) action: &'a Action,
     pub(crate) assessment: &'a Assessment,
     pub(crate) facts: &'a Facts<'a>,
-    zone: &'a TimeZone,
+    zone: &'a Zone,
     args: std::cell::OnceCell<Option<Json>>,
     scene: Scene<'a>,
 }
@@ -51,7 +49,7 @@ impl<'a> Question<'a> {
         action: &'a Action,
         assessment: &'a Assessment,
         facts: &'a Facts<'a>,
-        zone: &'a TimeZone,
+        zone: &'a Zone,
     ) -> Self {
         let scene = Scene::new(action, assessment, facts, zone);
         Self { action, assessment, facts, zone, args: std::cell::OnceCell::new(), scene }
@@ -68,7 +66,7 @@ impl Condition {
         source: &Source,
         written: Option<&Spanned<Match>>,
         when: Option<&Spanned<String>>,
-    ) -> Result<Self, PolicyError> {
+    ) -> Result<Self, ConfigError> {
         let when = when
             .map(|text| Expression::compile(&text.value).map_err(|problem| source.error_at(text, problem)))
             .transpose()?;

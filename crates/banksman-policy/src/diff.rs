@@ -2,11 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use banksman_config::{ConfigError, Seconds, Source};
 use banksman_core::{Risk, Tier};
 use serde_json::Value;
-
-use crate::load::{PolicyError, Source};
-use crate::span;
 
 /// One thing that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +59,7 @@ impl Effect {
 ///
 /// # Errors
 /// If one of the texts is no YAML. That they are policies is for the caller to know.
-pub fn differences(old: &[Source], new: &[Source]) -> Result<Vec<Difference>, PolicyError> {
+pub fn differences(old: &[Source], new: &[Source]) -> Result<Vec<Difference>, ConfigError> {
     let (old, new) = (entries(old)?, entries(new)?);
     let mut found = Vec::new();
     for name in old.keys().chain(new.keys().filter(|name| !old.contains_key(*name))) {
@@ -78,7 +76,7 @@ pub fn differences(old: &[Source], new: &[Source]) -> Result<Vec<Difference>, Po
 
 /// The entries of a policy by name. Lists of things with ids, and tables, have an entry for each; what is left is an
 /// entry by itself.
-fn entries(sources: &[Source]) -> Result<BTreeMap<String, Value>, PolicyError> {
+fn entries(sources: &[Source]) -> Result<BTreeMap<String, Value>, ConfigError> {
     let mut entries = BTreeMap::new();
     for source in sources {
         let document: BTreeMap<String, Value> = source.read_as()?;
@@ -121,9 +119,9 @@ fn normal(value: Value) -> Value {
         Value::Object(members) => {
             let spelled = members.into_iter().map(|(key, member)| {
                 let seconds = matches!(key.as_str(), "timeout" | "claim_within" | "lease")
-                    .then(|| span::parse(member.as_str()?))
+                    .then(|| Seconds::parse(member.as_str()?))
                     .flatten();
-                let member = seconds.map_or_else(|| normal(member), Value::from);
+                let member = seconds.map_or_else(|| normal(member), |Seconds(seconds)| Value::from(seconds));
                 (key, member)
             });
             Value::Object(spelled.collect())

@@ -3,21 +3,18 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use banksman_config::{ConfigError, Seconds, Source, Zone};
 use banksman_core::redact::is_redaction_path;
 use banksman_core::{Digest, Mode, Risk, Severity, Tier};
 use banksman_risk::{Assessor, Catalogue, RuleSet};
-use jiff::tz::TimeZone;
 use serde_saphyr::Spanned;
 
 use crate::budget::Budget;
 use crate::compile::{CompiledRule, Effect, Policy, Times, effect};
 use crate::condition::Condition;
-use crate::file::{
-    self, Defaults, Demand, Match, ModeName, OneOrMany, PolicyFile, Rule, Seconds, SeverityName,
-};
+use crate::file::{self, Defaults, Demand, Match, ModeName, OneOrMany, PolicyFile, Rule, SeverityName};
 use crate::glob::Glob;
 use crate::index::Index;
-use crate::load::{PolicyError, Source};
 use crate::people::{Enforcement, Fallback, HousePolicy, ModeGate};
 use crate::preset::Preset;
 use crate::route::{CompiledLeg, Routes, WrittenLeg};
@@ -40,14 +37,14 @@ pub(crate) struct Draft {
     cost_limits: Vec<(Mode, f64)>,
     windows: Vec<Window>,
     budgets: Vec<Budget>,
-    zone: Option<TimeZone>,
+    zone: Option<Zone>,
     redact: Vec<String>,
     routes: Routes,
     /// Where rules name routes: a route may be written after the rule, or in another file.
-    routes_named: Vec<(String, PolicyError)>,
+    routes_named: Vec<(String, ConfigError)>,
     triage: Option<TriagePlan>,
     /// Tests of windows, with their places: a window may be written after the rule, or in another file.
-    window_tests: Vec<(String, PolicyError)>,
+    window_tests: Vec<(String, ConfigError)>,
     enforcement: Option<Enforcement>,
     solo_operator: Option<String>,
     fallback: Option<Fallback>,
@@ -56,7 +53,7 @@ pub(crate) struct Draft {
 }
 
 impl Draft {
-    pub(crate) fn add(&mut self, source: &Source, file: PolicyFile) -> Result<(), PolicyError> {
+    pub(crate) fn add(&mut self, source: &Source, file: PolicyFile) -> Result<(), ConfigError> {
         if file.version.value != 1 {
             let problem = format!("is version {}, and this program knows version 1", file.version.value);
             return Err(source.error_at(&file.version, problem));
@@ -73,11 +70,7 @@ impl Draft {
         })?;
         self.cost_limits.extend(file.costs.limits_usd.iter().map(|(ModeName(mode), limit)| (*mode, *limit)));
         if let Some(name) = &file.time_zone {
-            let zone = TimeZone::get(&name.value).map_err(|_| {
-                let problem =
-                    format!("there is no time zone {:?}: write one such as Europe/Berlin", name.value);
-                source.error_at(name, problem)
-            })?;
+            let zone = Zone::named(&name.value).map_err(|problem| source.error_at(name, problem))?;
             only_once(&mut self.zone, Some(zone), || {
                 source.error_at(name, "another file sets the time zone already")
             })?;
@@ -125,7 +118,7 @@ impl Draft {
         Ok(())
     }
 
-    fn add_house(&mut self, source: &Source, file: &PolicyFile) -> Result<(), PolicyError> {
+    fn add_house(&mut self, source: &Source, file: &PolicyFile) -> Result<(), ConfigError> {
         let whole = &file.version;
         let again = |what: &str| source.error_at(whole, format!("another file sets {what} already"));
         only_once(&mut self.enforcement, file.enforcement, || again("enforcement"))?;
@@ -158,7 +151,7 @@ impl Draft {
         source: &Source,
         defaults: &Defaults,
         whole: &Spanned<u32>,
-    ) -> Result<(), PolicyError> {
+    ) -> Result<(), ConfigError> {
         let written = [defaults.timeout, defaults.claim_within, defaults.lease];
         for (slot, value) in self.defaults.iter_mut().zip(written) {
             only_once(slot, value, || source.error_at(whole, "another file sets this default already"))?;
@@ -183,7 +176,7 @@ impl Draft {
         name: &str,
         legs: &[Spanned<WrittenLeg>],
         whole: &Spanned<u32>,
-    ) -> Result<(), PolicyError> {
+    ) -> Result<(), ConfigError> {
         if self.routes.contains_key(name) {
             return Err(source.error_at(whole, format!("another file has a route {name:?} already")));
         }
@@ -211,7 +204,7 @@ impl Draft {
         source: &Source,
         name: &str,
         window: &Spanned<file::Window>,
-    ) -> Result<(), PolicyError> {
+    ) -> Result<(), ConfigError> {
         let clean = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         if !clean {
             return Err(source.error_at(window, "the name of a window is letters, digits and _"));
@@ -231,7 +224,7 @@ impl Draft {
         source: &Source,
         name: &str,
         budget: &Spanned<file::Budget>,
-    ) -> Result<(), PolicyError> {
+    ) -> Result<(), ConfigError> {
         self.claim_id(source, &format!("budgets.{name}"), budget)?;
         let condition = countable(source, budget.value.matches.as_ref())?;
         let (budget, window) = Budget::compile(name, &budget.value, condition, self.windows.len())
@@ -241,7 +234,7 @@ impl Draft {
         Ok(())
     }
 
-    fn add_tool(&mut self, source: &Source, tool: &str, demand: &Spanned<Demand>) -> Result<(), PolicyError> {
+    fn add_tool(&mut self, source: &Source, tool: &str, demand: &Spanned<Demand>) -> Result<(), ConfigError> {
         let id = format!("tools.{tool}");
         self.claim_id(source, &id, demand)?;
         let matches = Match { tool: OneOrMany::One(Glob::new(tool)), ..Match::default() };
@@ -261,7 +254,7 @@ impl Draft {
         Ok(())
     }
 
-    fn add_rule(&mut self, source: &Source, rule: &Spanned<Rule>) -> Result<(), PolicyError> {
+    fn add_rule(&mut self, source: &Source, rule: &Spanned<Rule>) -> Result<(), ConfigError> {
         let written = &rule.value;
         check_id(source, &written.id)?;
         self.claim_id(source, &written.id.value, &written.id)?;
@@ -320,7 +313,7 @@ impl Draft {
         Ok(())
     }
 
-    fn claim_id<T>(&mut self, source: &Source, id: &str, at: &Spanned<T>) -> Result<(), PolicyError> {
+    fn claim_id<T>(&mut self, source: &Source, id: &str, at: &Spanned<T>) -> Result<(), ConfigError> {
         match self.ids.insert(id.to_owned(), source.name().to_owned()) {
             None => Ok(()),
             Some(other) => {
@@ -329,7 +322,7 @@ impl Draft {
         }
     }
 
-    pub(crate) fn finish(mut self, sources: &[Source]) -> Result<Policy, PolicyError> {
+    pub(crate) fn finish(mut self, sources: &[Source]) -> Result<Policy, ConfigError> {
         let windows = &self.windows;
         for (name, error) in std::mem::take(&mut self.window_tests) {
             if !windows.iter().any(|window| window.name == name) {
@@ -376,7 +369,7 @@ impl Draft {
             cost_limits: self.cost_limits,
             windows: self.windows,
             budgets: self.budgets,
-            zone: self.zone.unwrap_or(TimeZone::UTC),
+            zone: self.zone.unwrap_or(Zone::UTC),
             triage: self.triage,
             redact: self.redact,
             routes: self.routes,
@@ -396,7 +389,7 @@ impl Draft {
 }
 
 /// The condition of what is counted or looked at. It cannot ask what counting shows.
-fn countable(source: &Source, matches: Option<&Spanned<Match>>) -> Result<Condition, PolicyError> {
+fn countable(source: &Source, matches: Option<&Spanned<Match>>) -> Result<Condition, ConfigError> {
     if let Some(test) = matches.and_then(|matches| matches.value.window.values().next()) {
         return Err(source.error_at(test, "this cannot depend on a window"));
     }
@@ -406,8 +399,8 @@ fn countable(source: &Source, matches: Option<&Spanned<Match>>) -> Result<Condit
 fn only_once<T>(
     slot: &mut Option<T>,
     value: Option<T>,
-    error: impl FnOnce() -> PolicyError,
-) -> Result<(), PolicyError> {
+    error: impl FnOnce() -> ConfigError,
+) -> Result<(), ConfigError> {
     match (slot.is_some(), value) {
         (_, None) => Ok(()),
         (true, Some(_)) => Err(error()),
@@ -418,7 +411,7 @@ fn only_once<T>(
     }
 }
 
-fn check_id(source: &Source, id: &Spanned<String>) -> Result<(), PolicyError> {
+fn check_id(source: &Source, id: &Spanned<String>) -> Result<(), ConfigError> {
     let text = &id.value;
     let clean = !text.is_empty()
         && text.len() <= 100

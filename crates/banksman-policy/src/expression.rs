@@ -2,13 +2,12 @@
 
 use std::borrow::Cow;
 
+use banksman_config::{LocalTime, Zone};
 use banksman_core::{Action, Assessment};
 use cel::{Context, Program, Value};
-use jiff::tz::TimeZone;
 use serde::Serialize;
 
 use crate::arguments::Answer;
-use crate::calendar::LocalTime;
 use crate::facts::Facts;
 use crate::free::free_names;
 
@@ -91,7 +90,7 @@ pub(crate) struct Scene<'a> {
     action: &'a Action,
     assessment: &'a Assessment,
     facts: &'a Facts<'a>,
-    zone: &'a TimeZone,
+    zone: &'a Zone,
     context: std::cell::OnceCell<Context<'static, 'static>>,
 }
 
@@ -100,7 +99,7 @@ impl<'a> Scene<'a> {
         action: &'a Action,
         assessment: &'a Assessment,
         facts: &'a Facts<'a>,
-        zone: &'a TimeZone,
+        zone: &'a Zone,
     ) -> Self {
         Self { action, assessment, facts, zone, context: std::cell::OnceCell::new() }
     }

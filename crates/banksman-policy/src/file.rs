@@ -6,18 +6,17 @@ mod list;
 
 use std::collections::BTreeMap;
 
+use banksman_config::{Seconds, TimeTest};
 use banksman_core::{Kind, Mode, Risk, Severity, Tier};
 use banksman_risk::RuleSet;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
-pub use crate::calendar::{Day, TimeOfDay, TimeTest};
 use crate::glob::Glob;
 pub use crate::people::{Again, AllowRemember, Enforcement, Fallback, ModeGate, WrittenModes, WrittenStep};
 use crate::preset::Preset;
 pub use crate::route::WrittenLeg;
-pub use crate::span::Seconds;
 pub use crate::triage::{Model, Webhook};
 pub use argument::{ArgumentTest, Conditions, Literal};
 pub use around::{Budget, Counted, Limits, Triage, Window};

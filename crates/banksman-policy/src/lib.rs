@@ -14,12 +14,9 @@
 pub mod file;
 
 mod load;
-mod mistake;
-mod span;
 
 mod arguments;
 mod budget;
-mod calendar;
 mod compile;
 mod condition;
 mod draft;
@@ -50,7 +47,8 @@ mod templates;
 mod tinman;
 mod triage;
 
-pub use calendar::{TimeTest, in_zone};
+// For `banksman-mcp`, whose spans of time are read as these.
+pub use banksman_config::Seconds;
 pub use cases::CaseResult;
 pub use compile::{DEFAULT_POLICY, Policy};
 pub use diff::{Difference, Effect, differences};
@@ -58,7 +56,6 @@ pub use facts::Facts;
 pub use import::Imported;
 pub use judge::{Judgement, Reason};
 pub use listing::ListedRule;
-pub use load::{Place, PolicyError, Source};
 pub use meters::{Ending, Meters};
 pub use people::{AllowRemember, Enforcement, Fallback, HousePolicy, ModeGate};
 pub use preset::Preset;
@@ -67,7 +64,6 @@ pub use remarks::Remark;
 pub use replay::{Contradiction, HumanAnswer, Replay, Replayed};
 pub use route::Leg;
 pub use schema::Document;
-pub use span::Seconds;
 pub use templates::Template;
 pub use tinman::matrix_tier;
 pub use triage::{Means, Model, TriagePlan, Webhook};

@@ -1,7 +1,8 @@
 //! A policy's rules as people read them: each with its place in the file and its own words.
 
+use banksman_config::{Place, Source};
+
 use crate::compile::Policy;
-use crate::load::{Place, Source};
 
 /// A rule as it is written.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use banksman_config::{ConfigError, Seconds, Source};
 use banksman_core::{Escalation, EscalationStep, Mode, RememberLimits, RememberScope, Tier};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde_saphyr::Spanned;
 
-use crate::file::{Demand, ModeName, Seconds};
-use crate::load::{PolicyError, Source};
+use crate::file::{Demand, ModeName};
 
 /// Beyond this a chain is a mistake.
 const MAX_STEPS: usize = 16;
@@ -202,7 +202,7 @@ impl HousePolicy {
 }
 
 /// The chain of a demand, with the roles that it hands over: those that the demand itself names.
-pub(crate) fn chain(source: &Source, demand: &Spanned<Demand>) -> Result<Vec<EscalationStep>, PolicyError> {
+pub(crate) fn chain(source: &Source, demand: &Spanned<Demand>) -> Result<Vec<EscalationStep>, ConfigError> {
     let written = &demand.value;
     if written.escalation.len() > MAX_STEPS {
         return Err(source.error_at(demand, "a chain has at most 16 steps"));

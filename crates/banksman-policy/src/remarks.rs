@@ -3,11 +3,11 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use banksman_config::{Place, Source};
 use banksman_core::{Risk, Severity, Tier};
 
 use crate::compile::{CompiledRule, Effect, Policy};
 use crate::glob::Glob;
-use crate::load::{Place, Source};
 
 /// Something that is valid, and probably not what was meant: a rule that changes nothing, a name that nothing has.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
+use banksman_config::{ConfigError, Place, Source};
 use banksman_engine::{Clock, Engine, EngineConfig, Signer, SystemClock};
-use banksman_policy::{DEFAULT_POLICY, Place, Policy, PolicyError, Source};
+use banksman_policy::{DEFAULT_POLICY, Policy};
 use banksman_store::postgres::Lineage;
 use banksman_store::sqlite::SqliteStore;
 use banksman_store::{Store, StoreError};
@@ -329,7 +330,7 @@ pub(crate) fn read_policy(path: &Path) -> anyhow::Result<Policy> {
 }
 
 /// For programs: that it is no policy, and the places to look at.
-fn where_it_is_wrong(error: &PolicyError) -> serde_json::Map<String, serde_json::Value> {
+fn where_it_is_wrong(error: &ConfigError) -> serde_json::Map<String, serde_json::Value> {
     let Place { file, line, column } = error.place();
     let place =
         serde_json::json!({ "file": file, "line": line, "column": column, "problem": error.problem() });

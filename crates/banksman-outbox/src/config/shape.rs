@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use banksman_config::{Seconds, TimeTest};
 use banksman_core::Risk;
-use banksman_policy::{Seconds, TimeTest};
 use banksman_secrets::SecretPlace;
 use ipnet::IpNet;
 use serde::Deserialize;

@@ -1,12 +1,12 @@
 //! What is added up over time, what may be spent, and who looks first, as it is written.
 
+use banksman_config::Seconds;
 use banksman_core::Tier;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_saphyr::Spanned;
 
 use super::{Match, OneOrMany};
-use crate::span::Seconds;
 use crate::triage::{Model, Webhook};
 
 /// What is added up over time. One of `count`, `sum` and `distinct`.

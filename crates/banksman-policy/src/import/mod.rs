@@ -9,10 +9,10 @@ mod draft;
 mod harombe;
 mod tinman;
 
+use banksman_config::{ConfigError, Source};
 use serde_json::Value;
 
 use crate::compile::Policy;
-use crate::load::{PolicyError, Source};
 use draft::Draft;
 
 /// A policy that was made from another system's document.
@@ -31,7 +31,7 @@ impl Imported {
     ///
     /// # Errors
     /// If it is none that is known, or what comes of it is no valid policy.
-    pub fn from(source: &Source) -> Result<Self, PolicyError> {
+    pub fn from(source: &Source) -> Result<Self, ConfigError> {
         let unknown = |problem: &str| source.error(serde_saphyr::Location::UNKNOWN, problem);
         let (system, draft): (_, Draft) = if let Some(rows) = automaton::table(source.text()) {
             ("automaton", automaton::read(&rows))

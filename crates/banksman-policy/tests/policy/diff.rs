@@ -1,6 +1,7 @@
 //! What changed between two policies, and which way.
 
-use banksman_policy::{Effect, Source, differences};
+use banksman_config::Source;
+use banksman_policy::{Effect, differences};
 
 const OLD: &str = "version: 1
 defaults: {timeout: 1h, unknown_tool: {tier: approve}}

@@ -1,6 +1,7 @@
 //! Every example in the documentation is a policy, or cases for one.
 
-use banksman_policy::{Policy, Source};
+use banksman_config::Source;
+use banksman_policy::Policy;
 
 pub(crate) fn examples(page: &str) -> Vec<(usize, String)> {
     let path = format!("../../docs/{page}");

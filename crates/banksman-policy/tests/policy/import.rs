@@ -1,6 +1,7 @@
 //! Documents of other systems, as their own pages show them.
 
-use banksman_policy::{Imported, Policy, Source};
+use banksman_config::Source;
+use banksman_policy::{Imported, Policy};
 
 const HAROMBE_RULES: &str = r#"
 security:

@@ -1,6 +1,7 @@
 //! The policies to start from do what they say, and nothing in them is idle.
 
-use banksman_policy::{Policy, Source, Template};
+use banksman_config::Source;
+use banksman_policy::{Policy, Template};
 
 #[test]
 fn templates_pass_their_cases_and_have_no_idle_rules() {

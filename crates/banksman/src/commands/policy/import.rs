@@ -4,7 +4,8 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use banksman_policy::{Imported, Source};
+use banksman_config::Source;
+use banksman_policy::Imported;
 
 use crate::context::Context;
 use crate::display::Visible;

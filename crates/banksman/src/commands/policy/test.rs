@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use banksman_policy::{CaseResult, Policy, Source};
+use banksman_config::Source;
+use banksman_policy::{CaseResult, Policy};
 
 use super::Chosen;
 use crate::context::Context;

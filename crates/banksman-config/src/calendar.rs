@@ -1,12 +1,12 @@
-//! Local time: which day it is where the policy lives, and whether the office is open.
+//! Local time: which day it is at a place, and whether the office is open there.
 
 use banksman_core::Timestamp;
 use jiff::tz::TimeZone;
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// A time of day and week.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct TimeTest {
     /// On these days.
@@ -20,7 +20,8 @@ pub struct TimeTest {
 }
 
 /// A day of the week.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "they are the days of the week")]
 pub enum Day {
@@ -34,10 +35,13 @@ pub enum Day {
 }
 
 /// A time of day, written as `09:30`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, JsonSchema)]
-#[schemars(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(transparent))]
 pub struct TimeOfDay {
-    #[schemars(with = "String", regex(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(with = "String", regex(pattern = "^([01][0-9]|2[0-3]):[0-5][0-9]$"))
+    )]
     minutes: u16,
 }
 
@@ -63,18 +67,43 @@ impl TimeOfDay {
 
 /// A moment on the wall clock of a place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(crate) struct LocalTime {
-    pub(crate) weekday: Day,
-    pub(crate) hour: i64,
-    pub(crate) minute: i64,
-    pub(crate) date: String,
+pub struct LocalTime {
+    /// The day of the week.
+    pub weekday: Day,
+    /// The hour, from 0 to 23.
+    pub hour: i64,
+    /// The minute.
+    pub minute: i64,
+    /// The date, as `2026-11-16`.
+    pub date: String,
+}
+
+/// Where a wall clock hangs.
+#[derive(Debug, Clone)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// The one that needs no name.
+    pub const UTC: Self = Self(TimeZone::UTC);
+
+    /// A time zone by its name in the IANA database.
+    ///
+    /// # Errors
+    /// If there is none, as a phrase for the operator.
+    pub fn named(name: &str) -> Result<Self, String> {
+        TimeZone::get(name)
+            .map(Self)
+            .map_err(|_| format!("there is no time zone {name:?}: write one such as Europe/Berlin"))
+    }
 }
 
 impl LocalTime {
-    pub(crate) fn of(now: Timestamp, zone: &TimeZone) -> Self {
+    /// What the clock of a place shows at a moment.
+    #[must_use]
+    pub fn of(now: Timestamp, zone: &Zone) -> Self {
         // Beyond what a calendar holds there is only its beginning: such a clock is not to be trusted anyway.
         let moment = jiff::Timestamp::from_microsecond(now.as_micros()).unwrap_or_default();
-        let local = moment.to_zoned(zone.clone());
+        let local = moment.to_zoned(zone.0.clone());
         let weekday = match local.weekday() {
             jiff::civil::Weekday::Monday => Day::Mon,
             jiff::civil::Weekday::Tuesday => Day::Tue,
@@ -96,7 +125,7 @@ impl LocalTime {
 /// Whether a moment is within a time of day and week, on the wall clock of a time zone. `None` if there is no such zone.
 #[must_use]
 pub fn in_zone(test: &TimeTest, now: Timestamp, zone: &str) -> Option<bool> {
-    TimeZone::get(zone).ok().map(|zone| test.holds(&LocalTime::of(now, &zone)))
+    Zone::named(zone).ok().map(|zone| test.holds(&LocalTime::of(now, &zone)))
 }
 
 impl TimeTest {
@@ -112,7 +141,9 @@ impl TimeTest {
         }
     }
 
-    pub(crate) fn holds(&self, local: &LocalTime) -> bool {
+    /// Whether a moment is within it.
+    #[must_use]
+    pub fn holds(&self, local: &LocalTime) -> bool {
         let minutes = u16::try_from(local.hour * 60 + local.minute).unwrap_or(0);
         let from = self.from.map_or(0, |time| time.minutes);
         let to = self.to.map_or(24 * 60, |time| time.minutes);
@@ -131,7 +162,7 @@ mod tests {
     }
 
     fn at(text: &str, zone: &str) -> LocalTime {
-        LocalTime::of(text.parse().unwrap(), &TimeZone::get(zone).unwrap())
+        LocalTime::of(text.parse().unwrap(), &Zone::named(zone).unwrap())
     }
 
     #[test]

@@ -2,25 +2,11 @@
 
 use serde_saphyr::Error;
 
-/// Keys of `match` that people write beside it.
-const MATCHED: &[&str] = &[
-    "tool",
-    "agent",
-    "session",
-    "kind",
-    "finding",
-    "action_type",
-    "severity",
-    "mode",
-    "server",
-    "annotations",
-    "window",
-    "time",
-    "args",
-];
+/// What a language says to a key that is not there, given the keys that are: a phrase that ends in `; `.
+pub type Hint = fn(&str, &[&str]) -> Option<String>;
 
 /// What the library says, without its own settings and with a guess.
-pub(crate) fn in_words(error: &Error) -> String {
+pub(crate) fn in_words(error: &Error, hint: Hint) -> String {
     match error {
         Error::DuplicateMappingKey { key: Some(key), .. } => {
             format!("{key:?} is there twice: only one of them could count")
@@ -33,11 +19,7 @@ pub(crate) fn in_words(error: &Error) -> String {
         }
         Error::SerdeUnknownField { field, expected, .. } => {
             let all = expected.join(", ");
-            let guess = if expected.contains(&"match") && MATCHED.contains(&field.as_str()) {
-                format!("it belongs under `match`, as in `match: {{{field}: ...}}`; ")
-            } else {
-                guess(field, expected)
-            };
+            let guess = hint(field, expected).unwrap_or_else(|| guess(field, expected));
             format!("there is no key {field:?} here: {guess}the keys are {all}")
         }
         Error::SerdeUnknownVariant { variant, expected, .. } => {

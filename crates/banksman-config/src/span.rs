@@ -1,8 +1,5 @@
 //! Time spans as people write them.
 
-use std::borrow::Cow;
-
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
 
 /// A time span in seconds, written as `90`, `90s`, `15m`, `1h` or `7d`.
@@ -12,13 +9,14 @@ pub struct Seconds(pub u64);
 /// Longer is a mistake: nobody decides after a year.
 const LONGEST: u64 = 366 * 86_400;
 
-impl JsonSchema for Seconds {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for Seconds {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         "Seconds".into()
     }
 
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
             "description": "A time span from 1s to 366d: seconds, or a number with s, m, h or d.",
             "anyOf": [
                 {"type": "integer", "minimum": 1, "maximum": LONGEST},
@@ -38,25 +36,29 @@ impl<'de> Deserialize<'de> for Seconds {
             Text(String),
         }
         let seconds = match Written::deserialize(deserializer)? {
-            Written::Seconds(seconds) => Some(seconds),
-            Written::Text(text) => parse(&text),
+            Written::Seconds(seconds) => Some(Self(seconds)),
+            Written::Text(text) => Self::parse(&text),
         };
-        seconds.filter(|seconds| (1..=LONGEST).contains(seconds)).map(Self).ok_or_else(|| {
+        seconds.filter(|Self(seconds)| (1..=LONGEST).contains(seconds)).ok_or_else(|| {
             serde::de::Error::custom("expected a time span from 1s to 366d, such as 90s, 15m, 1h or 7d")
         })
     }
 }
 
-pub(crate) fn parse(text: &str) -> Option<u64> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match text.get(digits.len()..)? {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        "d" => 86_400,
-        _ => return None,
-    };
-    digits.parse::<u64>().ok()?.checked_mul(factor)
+impl Seconds {
+    /// Reads a span that was written as text. Whether it is too short or too long is not looked at.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+        let factor = match text.get(digits.len()..)? {
+            "" | "s" => 1,
+            "m" => 60,
+            "h" => 3600,
+            "d" => 86_400,
+            _ => return None,
+        };
+        digits.parse::<u64>().ok()?.checked_mul(factor).map(Self)
+    }
 }
 
 #[cfg(test)]
