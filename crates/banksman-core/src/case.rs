@@ -8,7 +8,8 @@ use crate::json::CanonicalJson;
 use crate::level::named;
 use crate::time::micros;
 use crate::{
-    Acting, Action, ActionId, Assessment, BatchId, ChainProgress, Digest, GrantId, Timestamp, Verdict,
+    Acting, Action, ActionId, Assessment, BatchId, ChainProgress, Digest, EscalationStep, GrantId, Timestamp,
+    Verdict,
 };
 
 /// One version of what is asked for: the action, and what assessing and judging it gave.
@@ -107,6 +108,25 @@ impl Case {
             | State::Denied { .. }
             | State::Expired { .. }
             | State::Cancelled { .. } => false,
+        }
+    }
+
+    /// The steps of its chain that were taken while people did not answer; none once it no longer waits.
+    #[must_use]
+    pub fn steps_taken(&self) -> &[EscalationStep] {
+        match &self.state {
+            State::Pending { chain, .. } => chain.taken_of(&self.submission.verdict.escalation),
+            State::Blocked { .. }
+            | State::Authorised { .. }
+            | State::Denied { .. }
+            | State::Expired { .. }
+            | State::Cancelled { .. }
+            | State::Executing { .. }
+            | State::Succeeded { .. }
+            | State::Failed { .. }
+            | State::Unknown { .. }
+            | State::Lapsed { .. }
+            | State::Revoked { .. } => &[],
         }
     }
 

@@ -75,21 +75,7 @@ fn told<'a>(
     case: &'a Case,
     situation: &Situation<'a>,
 ) -> Option<(Purpose, BTreeSet<Target<'a>>)> {
-    let handed = match &case.state {
-        State::Pending { chain, .. } => chain.taken_of(&case.submission.verdict.escalation),
-        State::Blocked { .. }
-        | State::Authorised { .. }
-        | State::Denied { .. }
-        | State::Expired { .. }
-        | State::Cancelled { .. }
-        | State::Executing { .. }
-        | State::Succeeded { .. }
-        | State::Failed { .. }
-        | State::Unknown { .. }
-        | State::Lapsed { .. }
-        | State::Revoked { .. } => &[],
-    };
-    let mut stepped_in = handed.iter().filter_map(|step| match &step.then {
+    let mut stepped_in = case.steps_taken().iter().filter_map(|step| match &step.then {
         Escalation::HandTo { role, .. } => Some(role.as_str()),
         Escalation::NotifyAgain => None,
     });

@@ -1,7 +1,7 @@
 //! Who sits in which place: what counts towards a quorum besides a person's own roles.
 
 use super::Ballot;
-use crate::{Acting, ActingSource, Case, Escalation, Review, State};
+use crate::{Acting, ActingSource, Case, Escalation, Review};
 
 /// Who may be behind a review. Whoever brings someone in holds the link that makes them: until somebody else has
 /// confirmed that there is another person, what the two say is one person's word.
@@ -18,21 +18,7 @@ pub(super) fn acting(case: &Case, ballot: &Ballot) -> Vec<Acting> {
     let own = &ballot.reviewer.roles;
     let is_needed = |role: &String| verdict.quorum.roles().contains(role) && !own.contains(role);
     let mut acting: Vec<Acting> = Vec::new();
-    let taken = match &case.state {
-        State::Pending { chain, .. } => chain.taken_of(&verdict.escalation),
-        State::Blocked { .. }
-        | State::Authorised { .. }
-        | State::Denied { .. }
-        | State::Expired { .. }
-        | State::Cancelled { .. }
-        | State::Executing { .. }
-        | State::Succeeded { .. }
-        | State::Failed { .. }
-        | State::Unknown { .. }
-        | State::Lapsed { .. }
-        | State::Revoked { .. } => &[],
-    };
-    for step in taken {
+    for step in case.steps_taken() {
         match &step.then {
             Escalation::HandTo { role, instead_of } if own.contains(role) => {
                 let source = ActingSource::HandOver { as_role: role.clone() };
