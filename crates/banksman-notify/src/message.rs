@@ -1,5 +1,7 @@
 //! What is sent.
 
+use std::fmt;
+
 use crate::Card;
 
 /// Why people hear of it now.
@@ -44,12 +46,30 @@ pub struct Recipient {
     pub address: String,
 }
 
+/// What names a message. Attempts of one message share it, and no other message has it, so that providers can tell a
+/// repetition from something new.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageId(String);
+
+impl MessageId {
+    /// A name, if whoever gives it sees to it that no other message has it.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self(name.into())
+    }
+}
+
+impl fmt::Display for MessageId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 /// One message to one address.
 #[derive(Debug, Clone)]
 pub struct Message {
-    /// What names this message. Attempts of one message share it, and no other message has it, so that providers can
-    /// tell a repetition from something new.
-    pub id: String,
+    /// What names it.
+    pub id: MessageId,
     /// Which attempt this is, from one.
     pub attempt: u32,
     /// Why.

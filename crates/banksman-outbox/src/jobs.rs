@@ -7,12 +7,12 @@ use std::time::Duration;
 use banksman_core::audit::{Event, Fact};
 use banksman_core::{Actor, JobStatus, Timestamp};
 use banksman_engine::EngineError;
-use banksman_notify::SendError;
+use banksman_notify::{PostId, SendError};
 use banksman_store::{Job, Post, Run};
 use futures_util::StreamExt as _;
 
 use crate::outbox::chance;
-use crate::resolution_call::{ResolutionCall, idempotency_key};
+use crate::resolution_call::ResolutionCall;
 use crate::{Outbox, Retries};
 
 const AT_A_TIME: usize = 64;
@@ -31,7 +31,7 @@ pub trait AgentCaller: Send + Sync + 'static {
     ///
     /// # Errors
     /// If it was not taken, or nobody knows.
-    async fn call(&self, url: &str, id: &str, body: Vec<u8>) -> Result<(), SendError>;
+    async fn call(&self, url: &str, id: &PostId, body: Vec<u8>) -> Result<(), SendError>;
 }
 
 /// How often to call.
@@ -127,7 +127,8 @@ impl Outbox {
         if !self.engine.may_resume_at(&resume.url) {
             return never("its address is no longer among those that may be called");
         }
-        let Some(call) = ResolutionCall::of(job.id, &case) else {
+        let name = PostId::of_job(job.id);
+        let Some(call) = ResolutionCall::of(&name, &case) else {
             return Ok(Some(Err(SendError::later("the action is held again"))));
         };
         let body = serde_json::to_vec(&call).map_err(|error| EngineError::Internal(error.to_string()))?;
@@ -135,7 +136,7 @@ impl Outbox {
         if self.engine.now() > begin_until {
             return Ok(None);
         }
-        Ok(Some(errands.caller.call(&resume.url, &idempotency_key(job.id), body).await))
+        Ok(Some(errands.caller.call(&resume.url, &name, body).await))
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use banksman_core::{Case, Timestamp};
 use banksman_engine::{Engine, EngineError, LogSink, NoticeSink};
-use banksman_notify::{Card, Channel, Message, Purpose, SendError, Sent, Showing};
+use banksman_notify::{Card, Channel, Message, MessageId, Purpose, SendError, Sent, Showing};
 use banksman_store::{NewDelivery, StoredNotice};
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
@@ -126,7 +126,7 @@ impl Outbox {
         let to = to.ok_or_else(|| TestError::NoAddress(recipient.into()))?;
         let message = Message {
             // No two tests have the same.
-            id: format!("test-{}", self.engine.now().as_micros()),
+            id: MessageId::new(format!("test-{}", self.engine.now().as_micros())),
             attempt: 1,
             purpose: Purpose::Test,
             to,

@@ -3,6 +3,7 @@
 use banksman_core::json::CanonicalJson;
 use banksman_core::wire::ActionView;
 use banksman_core::{Case, Decision, Digest, Review, Status, Timestamp};
+use banksman_notify::PostId;
 use serde::Serialize;
 
 /// The version of the format.
@@ -10,10 +11,10 @@ const VERSION: u32 = 1;
 
 /// The body of the call.
 #[derive(Debug, Serialize)]
-pub(crate) struct ResolutionCall {
+pub(crate) struct ResolutionCall<'a> {
     version: u32,
     /// The same for every attempt: do nothing the second time.
-    idempotency_key: String,
+    idempotency_key: &'a PostId,
     action: ResolvedAction,
     #[serde(skip_serializing_if = "Option::is_none")]
     decision: Option<Decision>,
@@ -82,14 +83,9 @@ fn review_that_settled(case: &Case) -> Option<&Review> {
     case.reviews.iter().rev().find(|review| settles(review.decision))
 }
 
-/// The name of a job's calls.
-pub(crate) fn idempotency_key(job: i64) -> String {
-    format!("job_{job}")
-}
-
-impl ResolutionCall {
-    /// What to say about an action as it stands. `None` while it waits.
-    pub(crate) fn of(job: i64, case: &Case) -> Option<Self> {
+impl<'a> ResolutionCall<'a> {
+    /// What to say about an action as it stands, in calls of this name. `None` while it waits.
+    pub(crate) fn of(name: &'a PostId, case: &Case) -> Option<Self> {
         let view = ActionView::from(case);
         if case.status() == Status::Pending {
             return None;
@@ -123,7 +119,7 @@ impl ResolutionCall {
         let action = &case.submission.action;
         Some(Self {
             version: VERSION,
-            idempotency_key: idempotency_key(job),
+            idempotency_key: name,
             decision: last.map(|review| review.decision),
             by: last.map(|review| review.by.clone()),
             at: view.resolution.as_ref().map(|resolution| resolution.at),

@@ -116,12 +116,12 @@ fn retry_key(message: &Message) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Recipient;
+    use crate::{MessageId, Recipient};
 
     #[test]
     fn attempts_of_one_message_share_their_key_and_no_other() {
         let message = |id: &str, attempt, purpose| Message {
-            id: id.into(),
+            id: MessageId::new(id),
             attempt,
             purpose,
             to: Recipient { person: None, address: "U1".into() },

@@ -3,6 +3,7 @@
 use banksman_core::Timestamp;
 use serde::Serialize;
 
+use super::PostId;
 use crate::{Card, Message, Purpose, Standing};
 
 /// The version of `data`; it only ever grows.
@@ -11,7 +12,7 @@ const SCHEMA: &str = "1";
 #[derive(Debug, Serialize)]
 pub(super) struct Event<'a> {
     specversion: &'static str,
-    id: &'a str,
+    id: &'a PostId,
     source: &'a str,
     #[serde(rename = "type")]
     kind: String,
@@ -70,7 +71,7 @@ struct StandingData<'a> {
     at: Option<Timestamp>,
 }
 
-pub(super) fn of<'a>(message: &'a Message, id: &'a str, source: &'a str) -> Event<'a> {
+pub(super) fn of<'a>(message: &'a Message, id: &'a PostId, source: &'a str) -> Event<'a> {
     let is_told = is_told(message);
     let subject = match message.cards.as_slice() {
         [card] => Some(card.action.to_string()),

@@ -1,6 +1,7 @@
 //! Webhooks: a signed event to any service.
 
 mod event;
+mod id;
 mod signed;
 
 use std::sync::Arc;
@@ -11,6 +12,7 @@ use url::Url;
 
 use crate::{Channel, Message, SendError, Sent};
 
+pub use id::PostId;
 pub use signed::{SignedPost, WebhookKey, WebhookKeyError};
 
 /// Where a webhook goes.
@@ -55,7 +57,7 @@ impl Channel for Webhook {
 
     async fn send(&self, message: &Message) -> Result<Sent, SendError> {
         // The same for every attempt: that is how the receiver knows a repetition.
-        let id = format!("msg_{}", message.id);
+        let id = PostId::of_message(&message.id);
         let event = event::of(message, &id, &self.settings.source);
         let body = serde_json::to_vec(&event)
             .map_err(|error| SendError::never(format!("the event cannot be written: {error}")))?;

@@ -10,6 +10,7 @@ use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use url::Url;
 
+use super::PostId;
 use crate::SendError;
 use crate::http_answer::{failed, settled};
 use crate::secret::mac;
@@ -68,8 +69,8 @@ pub struct SignedPost<'a> {
     pub url: &'a Url,
     /// What proves where it comes from.
     pub key: &'a WebhookKey,
-    /// Its name. Another request with the same name is the same, sent again.
-    pub id: &'a str,
+    /// Its name.
+    pub id: &'a PostId,
     /// What the body is.
     pub content_type: &'static str,
     /// The body.
@@ -92,7 +93,7 @@ impl SignedPost<'_> {
     pub async fn send(self, outward: &Outward) -> Result<Answer, CallError> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         let unwritable = CallError::BadUrl("its id cannot be put into a header");
-        let mut headers = self.key.headers(self.id, now, &self.body).ok_or(unwritable)?;
+        let mut headers = self.key.headers(self.id.as_str(), now, &self.body).ok_or(unwritable)?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type));
         let call = Call {
             method: Method::POST,

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use banksman_notify::{
-    Channel as _, Email, EmailSettings, EmailSettingsError, MailPatience, MailSecurity, Message, Purpose,
-    Secret, SendError, Trouble,
+    Channel as _, Email, EmailSettings, EmailSettingsError, MailPatience, MailSecurity, Message, MessageId,
+    Purpose, Secret, SendError, Trouble,
 };
 
 use crate::fixture::{ask, card, message};
@@ -113,7 +113,7 @@ async fn every_attempt_of_one_delivery_has_the_same_id() {
     let email = Email::new(settings(&server, MailSecurity::StartTls)).unwrap();
     let first = email.send(&ask("ann@example.org")).await.unwrap();
     let again = email.send(&Message { attempt: 2, ..ask("ann@example.org") }).await.unwrap();
-    let other = email.send(&Message { id: "43".into(), ..ask("ann@example.org") }).await.unwrap();
+    let other = email.send(&Message { id: MessageId::new("43"), ..ask("ann@example.org") }).await.unwrap();
     assert_eq!(first.provider_id, again.provider_id);
     assert_ne!(first.provider_id, other.provider_id);
 }

@@ -7,7 +7,7 @@ use banksman_core::{
     Action, ActionId, Assessment, Case, Finding, Kind, Moment, Opening, Principal, PrincipalKind, Risk,
     Submission, Tier, Timestamp, TokenId, Verdict, open,
 };
-use banksman_notify::{Card, Message, Purpose, Recipient, Showing, Standing};
+use banksman_notify::{Card, Message, MessageId, Purpose, Recipient, Showing, Standing};
 use banksman_outward::{Outward, Reach};
 
 pub(crate) fn local() -> Arc<Outward> {
@@ -59,7 +59,7 @@ pub(crate) fn approved() -> Card {
 
 pub(crate) fn message(purpose: Purpose, to: &str, cards: Vec<Card>) -> Message {
     let to = Recipient { person: Some("ann".into()), address: to.into() };
-    Message { id: "42".into(), attempt: 1, purpose, to, cards, earlier: None }
+    Message { id: MessageId::new("42"), attempt: 1, purpose, to, cards, earlier: None }
 }
 
 pub(crate) fn ask(to: &str) -> Message {

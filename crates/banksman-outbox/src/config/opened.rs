@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use banksman_engine::Engine;
 use banksman_notify::{
-    Channel, Conversation, Email, EmailSettings, LINE_API, Line, LineSettings, MailSecurity, SLACK_API,
-    Secret, SendError, SignedPost, Slack, SlackSettings, Webhook, WebhookKey, WebhookSettings,
+    Channel, Conversation, Email, EmailSettings, LINE_API, Line, LineSettings, MailSecurity, PostId,
+    SLACK_API, Secret, SendError, SignedPost, Slack, SlackSettings, Webhook, WebhookKey, WebhookSettings,
 };
 use banksman_outward::Outward;
 use banksman_secrets::Keyring;
@@ -146,7 +146,7 @@ struct SignedCaller {
 
 #[async_trait::async_trait]
 impl AgentCaller for SignedCaller {
-    async fn call(&self, url: &str, id: &str, body: Vec<u8>) -> Result<(), SendError> {
+    async fn call(&self, url: &str, id: &PostId, body: Vec<u8>) -> Result<(), SendError> {
         let url = Url::parse(url).map_err(|error| SendError::never(error.to_string()))?;
         let content_type = "application/json";
         let post = SignedPost { url: &url, key: &self.key, id, content_type, body: body.into() };

@@ -8,7 +8,7 @@
 use std::collections::BTreeMap;
 
 use banksman_core::{Digest, Purpose};
-use banksman_notify::Purpose as Shown;
+use banksman_notify::{MessageId, Purpose as Shown};
 use banksman_store::Delivery;
 
 /// Most cards in one message; the console shows the rest.
@@ -52,15 +52,15 @@ impl Parcel {
     }
 
     /// What names the message: the same for the same deliveries, and for no others.
-    pub(super) fn name(&self) -> String {
+    pub(super) fn name(&self) -> MessageId {
         let first = self.first.id;
         if self.others.is_empty() {
-            return first.to_string();
+            return MessageId::new(first.to_string());
         }
         let all: Vec<String> = self.parts().map(|part| part.id.to_string()).collect();
         let digest = Digest::of(all.join(" ").as_bytes());
         let start: String = digest.as_bytes().iter().take(8).map(|byte| format!("{byte:02x}")).collect();
-        format!("{first}-{start}")
+        MessageId::new(format!("{first}-{start}"))
     }
 
     /// Which deliveries go together, as it is written down.
@@ -128,7 +128,7 @@ mod tests {
             let mut packed: Vec<i64> = parcels.iter().flat_map(|parcel| parcel.parts().map(|part| part.id)).collect();
             packed.sort_unstable();
             prop_assert_eq!(packed, fresh.iter().map(|delivery| delivery.id).collect::<Vec<_>>());
-            let names: BTreeSet<String> = parcels.iter().map(Parcel::name).collect();
+            let names: BTreeSet<MessageId> = parcels.iter().map(Parcel::name).collect();
             prop_assert_eq!(names.len(), parcels.len());
             for parcel in &parcels {
                 let settled = parcel.parts().filter(|part| part.purpose == Purpose::Settled).count();

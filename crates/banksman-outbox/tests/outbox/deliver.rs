@@ -217,7 +217,7 @@ async fn a_restart_between_sending_and_writing_it_down_repeats_it_under_the_same
     world.restart();
     world.work().await;
     assert_eq!(world.chat.sent.lock().unwrap().len(), 1, "it was written down");
-    assert_eq!(world.deliveries(case.id).await[0].id.to_string(), number);
+    assert_eq!(world.deliveries(case.id).await[0].id.to_string(), number.to_string());
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use banksman_core::{ActionId, Decision, DeliveryStatus, Purpose};
-use banksman_notify::{SendError, Trouble};
+use banksman_notify::{MessageId, SendError, Trouble};
 use banksman_store::Delivery;
 
 use crate::world::{MINUTE, World, later};
@@ -89,7 +89,7 @@ async fn a_part_that_a_person_has_sent_again_is_a_message_of_its_own() {
     world.engine.retry_delivery(&world.ann, failed.id).await.unwrap();
     world.work().await;
     let names = world.chat.names();
-    assert_eq!((names[1].0.as_str(), names[1].1.as_slice()), (failed.id.to_string().as_str(), &ids[..1]));
+    assert_eq!((names[1].0.to_string(), names[1].1.as_slice()), (failed.id.to_string(), &ids[..1]));
     assert_ne!(names[0].0, names[1].0);
 }
 
@@ -138,7 +138,7 @@ async fn asks(world: &World, about: ActionId) -> Vec<Delivery> {
 async fn a_provider_that_never_says_that_it_took_a_message_gets_no_more_than_its_tries() {
     let world = World::new().await;
     let id = asked_in_silence(&world).await;
-    let mut copies: BTreeMap<String, u32> = BTreeMap::new();
+    let mut copies: BTreeMap<MessageId, u32> = BTreeMap::new();
     for (name, _) in world.chat.names() {
         *copies.entry(name).or_default() += 1;
     }

@@ -11,7 +11,7 @@ use banksman_core::{
     ActionId, Actor, Case, Decision, DeliveryStatus, Principal, PrincipalKind, Purpose, Timestamp,
 };
 use banksman_engine::{Clock, Engine, EngineConfig, NewToken, ProposeRequest, Signer};
-use banksman_notify::{Channel, Message, SendError, Sent};
+use banksman_notify::{Channel, Message, MessageId, PostId, SendError, Sent};
 use banksman_outbox::{AgentCaller, ChannelRules, Contact, Directory, JobLimits, Limits, Outbox};
 use banksman_policy::Policy;
 use banksman_store::sqlite::SqliteStore;
@@ -76,7 +76,7 @@ impl FakeChannel {
     }
 
     /// The messages that it was given, each by its name and what it is about.
-    pub(crate) fn names(&self) -> Vec<(String, Vec<ActionId>)> {
+    pub(crate) fn names(&self) -> Vec<(MessageId, Vec<ActionId>)> {
         let about = |message: &Message| message.cards.iter().map(|card| card.action).collect();
         let tries = self.tries.lock().unwrap();
         tries.iter().map(|message| (message.id.clone(), about(message))).collect()
@@ -132,9 +132,9 @@ pub(crate) struct FakeAgent {
 
 #[async_trait::async_trait]
 impl AgentCaller for FakeAgent {
-    async fn call(&self, url: &str, id: &str, body: Vec<u8>) -> Result<(), SendError> {
+    async fn call(&self, url: &str, id: &PostId, body: Vec<u8>) -> Result<(), SendError> {
         let body = serde_json::from_slice(&body).unwrap();
-        self.calls.lock().unwrap().push((url.to_owned(), id.to_owned(), body));
+        self.calls.lock().unwrap().push((url.to_owned(), id.as_str().to_owned(), body));
         self.answers.lock().unwrap().pop_front().map_or(Ok(()), Err)
     }
 }
