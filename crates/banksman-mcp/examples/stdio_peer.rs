@@ -40,6 +40,12 @@ fn main() {
             asked = asks_when_listed.take();
             say(&json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}));
         }
+        // Some end when the first that they hear is not what they know.
+        if message["method"] == "server/discover"
+            && std::env::var("PEER_ERA").is_ok_and(|era| era == "strict")
+        {
+            std::process::exit(4);
+        }
         let params = &message["params"];
         if two && params["_meta"].get("io.modelcontextprotocol/protocolVersion").is_none() {
             say(

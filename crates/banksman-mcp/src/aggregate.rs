@@ -27,7 +27,7 @@ use crate::upstream::lane::{Stream, is_event_stream};
 use crate::upstream::reply::Reply;
 use crate::upstream::{HouseError, Lane, Upstream};
 use crate::visit::Visit;
-use crate::{eras, relay, sse, tasks, wait_tool, words};
+use crate::{eras, headers, relay, sse, tasks, wait_tool, words};
 
 /// So much of one server's list is read.
 const MAX_PAGES: usize = 100;
@@ -41,7 +41,8 @@ const TOLD_WITHIN: Duration = Duration::from_secs(10);
 pub(crate) async fn answer(mut visit: Box<Visit>) -> Response<Body> {
     let id = visit.message.id();
     match visit.message.shape() {
-        Shape::Request("initialize") => initialize(&visit).await,
+        Shape::Request("initialize") if visit.era == Era::One => initialize(&visit).await,
+        Shape::Request("initialize") => headers::no_such_method(&id),
         Shape::Request("server/discover") => discover(&visit).await,
         Shape::Request("ping") => done(&visit, "{}"),
         Shape::Request("tools/list") => list(&visit, "tools", Names::Labelled).await,

@@ -10,7 +10,7 @@ use http::{Response, StatusCode};
 use tokio::sync::oneshot;
 
 use crate::body::{self, Body};
-use crate::errand::{Errand, Opened, Out, Way};
+use crate::errand::{Errand, Opened, Out};
 use crate::gateway::bad_request;
 use crate::hold::{ending_of, without_our_state};
 use crate::message::{self, Era};
@@ -21,6 +21,7 @@ use crate::seal::Purpose;
 use crate::upstream::Upstream;
 use crate::upstream::http::passed_back;
 use crate::visit::Visit;
+use crate::ways::Way;
 use crate::{headers, param_headers, plain, wait_tool, words};
 
 /// Tools' names are shown to people and written into headers; longer ones are no names.

@@ -20,6 +20,7 @@ const SESSIONS: usize = 8;
 
 /// By what a client's own way to a server is found.
 pub(crate) struct WayOf<'a> {
+    pub(crate) agent: &'a str,
     pub(crate) era: Era,
     /// Whether it speaks to several servers at once.
     pub(crate) shared: bool,
@@ -62,12 +63,13 @@ impl WayOf<'_> {
                 let session = self.session.and_then(|session| session.upstream.as_deref());
                 Ok(Some(Lane::http(http, passed_on(self.headers), session)))
             }
-            Reach::Program => match self.session {
+            Reach::Program => match (self.era, self.session) {
+                (Era::Two, _) => Ok(upstream.shared_program(self.agent).await?.map(Lane::Child)),
                 // One that knows no sessions was not started for this one.
-                Some(session) if self.era == Era::One && session.initialize.is_some() => {
+                (Era::One, Some(session)) if session.initialize.is_some() => {
                     gateway.sessions.child(upstream, session).await.map(|child| Some(Lane::Child(child)))
                 }
-                Some(_) | None => Ok(None),
+                (Era::One, Some(_) | None) => Ok(None),
             },
         }
     }
@@ -75,6 +77,7 @@ impl WayOf<'_> {
 
 /// A client that waits on an open stream: the call runs as its own, so that it hears and answers what the server asks.
 pub(crate) struct Listener {
+    agent: String,
     pub(crate) message: Bytes,
     pub(crate) id: String,
     pub(crate) progress: Option<String>,
@@ -90,6 +93,7 @@ pub(crate) struct Listener {
 impl Listener {
     pub(crate) fn new(visit: &Visit, stream: &Arc<OpenStream>) -> Self {
         Self {
+            agent: visit.caller.name.clone(),
             message: visit.bytes(),
             id: visit.message.id(),
             progress: visit.message.progress_token(),
@@ -104,6 +108,7 @@ impl Listener {
 
     pub(crate) fn way(&self) -> WayOf<'_> {
         WayOf {
+            agent: &self.agent,
             era: self.era,
             shared: self.shared,
             plain: self.plain,
@@ -142,6 +147,7 @@ impl Origin {
 
     pub(crate) fn way(&self) -> WayOf<'_> {
         WayOf {
+            agent: &self.session.agent,
             era: Era::One,
             shared: self.shared,
             plain: false,

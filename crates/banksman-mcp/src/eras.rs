@@ -6,6 +6,7 @@ use std::time::Duration;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::body::{self, Body};
+use crate::headers;
 use crate::message::{self, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
 use crate::relay::{new_session, sealed, unreachable};
@@ -96,7 +97,11 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
         Ok(Err(error)) => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{error}}}"#),
         Err(error) => return Err(unreachable(&id, upstream, &error)),
     };
-    Ok(Final::alone(StatusCode::OK, HeaderMap::new(), text))
+    let status = match visit.era {
+        Era::One => StatusCode::OK,
+        Era::Two => headers::status_of(text.as_bytes()),
+    };
+    Ok(Final::alone(status, HeaderMap::new(), text))
 }
 
 /// The result, or the error, both as JSON.

@@ -19,8 +19,9 @@ use crate::rounds::{Round, Why};
 use crate::seal::Purpose;
 use crate::sse;
 use crate::upstream::reply::{Final, Reply};
-use crate::upstream::{Answer, Behalf, Lane, Route, SendError, Upstream};
-use crate::{param_headers, words};
+use crate::upstream::{Answer, SendError, Upstream};
+use crate::ways::Way;
+use crate::{headers, words};
 
 /// Messages on their way to one client.
 pub(crate) const QUEUE: usize = 64;
@@ -49,18 +50,6 @@ pub(crate) struct Errand {
     pub(crate) shared: bool,
     /// Whether it was on its way before, so that it may have run though this time it does not get there.
     pub(crate) again: bool,
-}
-
-/// How something goes to its server.
-pub(crate) enum Way {
-    /// As the client's own request.
-    Clients(Lane),
-    /// In the client's session, under an id of ours: it does not listen.
-    ItsSession(Lane),
-    /// In our own session for its agent.
-    Ours,
-    /// Not at all.
-    None(String),
 }
 
 /// What a client gets, as soon as it is known of what kind it is.
@@ -113,21 +102,18 @@ impl Errand {
 
     /// Passes it on, tells `out` what comes, and writes down how it ended.
     pub(crate) async fn run(self, gateway: Arc<Gateway>, out: Out) -> Ended {
-        let sent = match &self.way {
-            Way::Clients(lane) => {
-                let sent = self.over_the_clients_way(&gateway, lane).await;
-                match sent {
-                    // A client that waits on a stream cannot see that it has to open another session.
-                    Ok(answer) if matches!(out, Out::Open(_)) && self.is_forgotten_by(lane, &answer) => {
-                        Box::pin(self.over_our_own_way(&gateway)).await
+        let sent = self.send(&gateway, matches!(out, Out::Open(_))).await;
+        let sent = match sent {
+            Ok(Answer::Stream(mut stream)) if matches!(out, Out::Fresh(_)) => {
+                match stream.answer_at_once(&self.id).await {
+                    Some(body) => {
+                        let status = self.status_of(&body);
+                        Ok(Answer::Whole { status, headers: HeaderMap::new(), body })
                     }
-                    sent => sent,
+                    None => Ok(Answer::Stream(stream)),
                 }
             }
-            // On the heap, as what follows streams: neither should make room in every errand.
-            Way::ItsSession(lane) => Box::pin(self.in_its_session(&gateway, lane)).await,
-            Way::Ours => Box::pin(self.over_our_own_way(&gateway)).await,
-            Way::None(problem) => Err(SendError::NotSent(problem.clone())),
+            sent => sent,
         };
         match sent {
             Ok(Answer::Whole { status, headers, body }) => {
@@ -151,6 +137,14 @@ impl Errand {
                 self.settle(&gateway, &ended).await;
                 ended
             }
+        }
+    }
+
+    /// The HTTP status of a program's answer.
+    fn status_of(&self, answer: &[u8]) -> StatusCode {
+        match self.era {
+            Era::One => StatusCode::OK,
+            Era::Two => headers::status_of(answer),
         }
     }
 
@@ -210,7 +204,7 @@ impl Errand {
     }
 
     /// For how long its answer is of use: when its lease ends, it is unknown.
-    fn time_left(&self, gateway: &Gateway) -> Duration {
+    pub(crate) fn time_left(&self, gateway: &Gateway) -> Duration {
         let lease = self.case.state.claim().map(|claim| claim.lease_expires_at);
         lease.map_or(Duration::ZERO, |lease| lease.since(gateway.engine.now()))
     }
@@ -225,111 +219,6 @@ impl Errand {
             _ => message::error(id, -32601, "nobody is there to answer"),
         };
         drop(lane.tell(answer.into()).await);
-    }
-
-    /// Sends it like the client's own call.
-    async fn over_the_clients_way(&self, gateway: &Gateway, lane: &Lane) -> Result<Answer, SendError> {
-        let Some(message) = self.approved_message() else {
-            return Err(SendError::NotSent(
-                "what was approved cannot be written into the message".to_owned(),
-            ));
-        };
-        let lane = self.with_own_headers(gateway, lane).await;
-        let route = Route { id: self.id.clone(), progress: self.progress.clone() };
-        lane.ask(message, route).await
-    }
-
-    /// What the client sent, with the arguments that were approved: in every round its own are those that it asked for.
-    /// Its own bytes, if nobody changed them.
-    fn approved_message(&self) -> Option<Bytes> {
-        if self.case.version == 1 {
-            return Some(self.message.clone());
-        }
-        message::with_params(&self.message, |params| {
-            params.set("arguments", self.case.submission.action.args.as_str().to_owned());
-            Some(())
-        })
-    }
-
-    /// The call as we write it ourselves.
-    fn params(&self) -> String {
-        let action = &self.case.submission.action;
-        format!(r#"{{"name":{},"arguments":{}}}"#, crate::raw::quoted(&action.tool), action.args.as_str())
-    }
-
-    /// Sends it in the session of a client that does not listen any more, or in our own if the server has forgotten that
-    /// one: it says so instead of doing anything.
-    async fn in_its_session(&self, gateway: &Gateway, lane: &Lane) -> Result<Answer, SendError> {
-        let message = message::request(&self.id, "tools/call", &self.params());
-        let route = Route { id: self.id.clone(), progress: None };
-        match lane.ask(message.into(), route).await {
-            Ok(answer) if self.is_forgotten_by(lane, &answer) => self.over_our_own_way(gateway).await,
-            answer => answer,
-        }
-    }
-
-    fn is_forgotten_by(&self, lane: &Lane, answer: &Answer) -> bool {
-        match answer {
-            Answer::Whole { status, body, .. } => lane.is_forgotten_by(*status, body, &self.id),
-            Answer::Stream(_) => false,
-        }
-    }
-
-    /// The headers that go with the arguments, for a call that we write ourselves.
-    async fn headers(&self, gateway: &Gateway) -> HeaderMap {
-        let action = &self.case.submission.action;
-        let tool = gateway.catalogue.tool(&self.upstream, &action.tool).await;
-        param_headers::of(tool.as_ref().and_then(|tool| tool.schema.as_ref()), &action.args)
-    }
-
-    /// The client's way; with other headers, if people have changed the arguments.
-    async fn with_own_headers(&self, gateway: &Gateway, lane: &Lane) -> Lane {
-        match lane {
-            Lane::Http { upstream, headers } if self.case.version > 1 => {
-                let mut headers = headers.clone();
-                param_headers::remove(&mut headers);
-                if self.era == Era::Two {
-                    headers.extend(self.headers(gateway).await);
-                }
-                Lane::Http { upstream: Arc::clone(upstream), headers }
-            }
-            lane @ (Lane::Http { .. } | Lane::Child(_)) => lane.clone(),
-        }
-    }
-
-    /// Sends it in our own session for its agent, as nobody's answer to nobody's request.
-    async fn over_our_own_way(&self, gateway: &Gateway) -> Result<Answer, SendError> {
-        let action = &self.case.submission.action;
-        let headers = self.headers(gateway).await;
-        let params = self.params();
-        let behalf =
-            Behalf { agent: Some(&self.case.agent), headers: &headers, patience: self.time_left(gateway) };
-        let mut tries = if self.upstream.config.is_idempotent(&action.tool) { 3 } else { 1 };
-        let mut again = self.again;
-        let answer = loop {
-            tries -= 1;
-            match self.upstream.ask_as(behalf, "tools/call", &params).await {
-                Err(SendError::Lost(_)) if tries > 0 => again = true,
-                // This time; but nobody knows of the time before.
-                Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
-                answer => break answer?,
-            }
-        };
-        // Under the id that the client knows.
-        let message = match Reply::read(&answer.message) {
-            Some(Reply { result: Some(result), .. }) => message::result(&self.id, result.get()),
-            Some(Reply { error: Some(error), .. }) => {
-                format!(r#"{{"jsonrpc":"2.0","id":{},"error":{}}}"#, self.id, error.get())
-            }
-            Some(_) | None => {
-                return Ok(Answer::Whole {
-                    status: answer.status,
-                    headers: answer.headers,
-                    body: answer.message,
-                });
-            }
-        };
-        Ok(Answer::Whole { status: answer.status, headers: HeaderMap::new(), body: message.into() })
     }
 
     /// What an answer means, and as what it goes to the client.

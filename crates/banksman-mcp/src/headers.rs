@@ -5,8 +5,9 @@ use http::{HeaderMap, Response, StatusCode};
 
 use crate::body::{self, Body};
 use crate::gateway::bad_request;
-use crate::message::{ERA_TWO, Era, KNOWN_ONE, Message, Shape};
+use crate::message::{self, ERA_TWO, Era, KNOWN_ONE, Message, Shape};
 use crate::raw::quoted;
+use crate::upstream::reply::Reply;
 
 /// The header that says which revision a request is of.
 const VERSION: &str = "mcp-protocol-version";
@@ -15,7 +16,12 @@ const VERSION: &str = "mcp-protocol-version";
 pub(crate) const MISMATCH: i32 = -32020;
 
 /// Era two's code for a revision that is not spoken here.
-const UNSUPPORTED: i32 = -32022;
+const UNSUPPORTED: i64 = -32022;
+
+/// Era two's code for something that the client would have to be able to do.
+const NEEDS_CAPABILITY: i64 = -32021;
+
+const NO_SUCH_METHOD: i64 = -32601;
 
 /// A header that is there twice, or that cannot be read: two readers could see two things in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,6 +68,23 @@ pub(crate) fn problem(message: &Message, era: Era, headers: &HeaderMap) -> Optio
         Ok(Some(name)) if name == named => None,
         Ok(Some(_)) | Err(Unreadable) => mismatch("Mcp-Name is not the name in the body"),
     }
+}
+
+/// The HTTP status of an answer in era two, for a server that speaks no HTTP itself.
+pub(crate) fn status_of(answer: &[u8]) -> StatusCode {
+    let code = Reply::read(answer).and_then(|reply| reply.rpc_error()).map(|error| error.code);
+    match code {
+        Some(NO_SUCH_METHOD) => StatusCode::NOT_FOUND,
+        Some(NEEDS_CAPABILITY | UNSUPPORTED) => StatusCode::BAD_REQUEST,
+        Some(code) if code == i64::from(MISMATCH) => StatusCode::BAD_REQUEST,
+        Some(_) | None => StatusCode::OK,
+    }
+}
+
+/// The answer to a method that era two has left out.
+pub(crate) fn no_such_method(id: &str) -> Response<Body> {
+    let text = message::error(id, -32601, "there is no such method in this revision of MCP");
+    body::json(StatusCode::NOT_FOUND, text)
 }
 
 /// What of the body `Mcp-Name` repeats, and whether it has to.
@@ -138,6 +161,15 @@ mod tests {
         }
         let era = message.era(&headers);
         problem(&message, era, &headers).is_some_and(|answer| answer.status() == StatusCode::BAD_REQUEST)
+    }
+
+    #[test]
+    fn an_answer_of_a_program_has_the_status_that_its_revision_wants() {
+        for (code, status) in [(-32601, 404), (-32020, 400), (-32021, 400), (-32022, 400), (-32602, 200)] {
+            let answer = message::error("1", code, "no");
+            assert_eq!(status_of(answer.as_bytes()), status, "{code}");
+        }
+        assert_eq!(status_of(message::result("1", "{}").as_bytes()), 200);
     }
 
     #[test]

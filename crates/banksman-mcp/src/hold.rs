@@ -14,13 +14,14 @@ use bytes::Bytes;
 use tokio::sync::watch;
 
 use crate::callers::{Callers, Listener};
-use crate::errand::{Errand, Member, Out, Way};
+use crate::errand::{Errand, Member, Out};
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
 use crate::open_stream::OpenStream;
 use crate::outcome::kept_error;
 use crate::upstream::{Lane, SendError, Upstream};
 use crate::visit::Visit;
+use crate::ways::Way;
 use crate::words;
 
 /// How long a keeper waits before it looks again, if nothing wakes it.

@@ -48,6 +48,7 @@ mod recover;
 mod rounds;
 mod tasks;
 mod wait_tool;
+mod ways;
 mod words;
 
 mod claimed;

@@ -154,6 +154,15 @@ impl Message {
         self.meta()?.get(META_VERSION)
     }
 
+    /// Whether it says of itself what each request of era two has to.
+    pub(crate) fn says_who_asks(&self) -> bool {
+        let meta = self.meta();
+        meta.is_some_and(|meta| {
+            meta.get(META_VERSION).is_some()
+                && meta.get(META_CAPABILITIES).is_some_and(|all| all.as_object().is_some())
+        })
+    }
+
     /// Which era this request is of: each says so itself.
     pub(crate) fn era(&self, headers: &HeaderMap) -> Era {
         if self.version().is_some() {

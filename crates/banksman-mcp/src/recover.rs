@@ -7,10 +7,11 @@ use banksman_core::{Authority, Case, State, Status};
 use banksman_engine::EngineError;
 use banksman_store::{CaseQuery, Order};
 
-use crate::errand::{Errand, Out, Way};
+use crate::errand::{Errand, Out};
 use crate::gateway::Gateway;
 use crate::hold::OFFERED_FOR;
 use crate::session::IDLE;
+use crate::ways::Way;
 
 /// How often to look for what another node has left behind: for so long an approved call may wait if its node is gone and
 /// its client does not ask another one. What is authorised and not yet claimed is few and found by an index.

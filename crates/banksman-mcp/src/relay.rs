@@ -11,7 +11,6 @@ use tokio::sync::mpsc;
 
 use crate::body::{self, Body};
 use crate::catalogue::Catalogue;
-use crate::eras;
 use crate::errand::QUEUE;
 use crate::labels::Ids;
 use crate::message;
@@ -25,6 +24,7 @@ use crate::upstream::lane::{self, MAX_ANSWER, is_event_stream};
 use crate::upstream::reply::{Final, Reply};
 use crate::upstream::{Child, Greeting, Lane, Reach, Route, SendError, Upstream};
 use crate::visit::Visit;
+use crate::{eras, headers};
 
 /// Opens a session of era one.
 pub(crate) async fn initialize(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
@@ -161,6 +161,10 @@ pub(crate) async fn tell(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Bo
             }
         }
         Ok(Some(lane @ Lane::Child(_))) => {
+            // Whoever has no session has nothing to say beside its requests, and knows none of their names there.
+            if matches!(&lane, Lane::Child(child) if child.is_shared()) {
+                return body::empty(StatusCode::ACCEPTED);
+            }
             // We have told the program ourselves that its client is ready.
             if visit.message.method() == Some("notifications/initialized") {
                 return body::empty(StatusCode::ACCEPTED);
@@ -280,7 +284,8 @@ async fn from_child(
         return Err(SendError::Lost("its program ended without an answer".to_owned()));
     };
     if Reply::to(&first, &id).is_some() {
-        return Ok(body::json(StatusCode::OK, first));
+        let status = if child.is_shared() { headers::status_of(&first) } else { StatusCode::OK };
+        return Ok(body::json(status, first));
     }
     let (events, receiver) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
@@ -312,6 +317,9 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
     let route = Route { id: id.clone(), progress: visit.message.progress_token() };
     match lane.answer(visit.bytes(), route).await {
         Ok(answer) if refuses_us(answer.status) => Err(refused_us(&id, upstream)),
+        Ok(answer) if matches!(&lane, Lane::Child(child) if child.is_shared()) => {
+            Ok(Final { status: headers::status_of(&answer.message), streamed: false, ..answer })
+        }
         Ok(answer) => Ok(answer),
         Err(error) => Err(unreachable(&id, upstream, &error)),
     }

@@ -11,8 +11,12 @@ use crate::callers::WayOf;
 use crate::gateway::{Behind, Gateway, bad_request, is_for_us};
 use crate::message::{ClientSays, Era, Message, Shape};
 use crate::session::Session;
-use crate::upstream::{Lane, SendError, Upstream};
+use crate::upstream::{Lane, Reach, SendError, Upstream};
 use crate::{call, headers, lists, relay, tasks};
+
+/// What there is with sessions only. A program that speaks both eras might take it for the begin of one.
+const GONE_IN_ERA_TWO: &[&str] =
+    &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
 /// One message, and everything that is known around it. It is handed on from one to the next, so it lives on the heap; and
 /// so does whatever is rare and large on its way, which would otherwise be moved along with every call.
@@ -69,6 +73,9 @@ impl Visit {
 
     /// The answer, with one server behind us.
     pub(crate) async fn answer_of(self: Box<Self>, upstream: &Arc<Upstream>) -> Response<Body> {
+        if let Some(refused) = self.unfit_for(upstream) {
+            return refused;
+        }
         match self.message.shape() {
             Shape::Request("tools/call") if self.message.has_usable_id() => {
                 call::answer(self, upstream).await
@@ -81,7 +88,9 @@ impl Visit {
                 bad_request("null", -32600, "tools/call needs an id")
             }
             Shape::Notification("tools/call") => call::answer(self, upstream).await,
-            Shape::Request("initialize") => Box::pin(relay::initialize(&self, upstream)).await,
+            Shape::Request("initialize") if self.era == Era::One => {
+                Box::pin(relay::initialize(&self, upstream)).await
+            }
             Shape::Request("tools/list") => Box::pin(lists::tools(&self, upstream)).await,
             Shape::Request("server/discover") => Box::pin(lists::discover(&self, upstream)).await,
             Shape::Request("tasks/get" | "tasks/update" | "tasks/cancel") if self.task().is_some() => {
@@ -93,6 +102,23 @@ impl Visit {
         }
     }
 
+    /// The answer to a request of era two that a program is not to see: its own transport would have refused it.
+    fn unfit_for(&self, upstream: &Upstream) -> Option<Response<Body>> {
+        let Shape::Request(method) = self.message.shape() else { return None };
+        if self.era == Era::One || !matches!(upstream.reach, Reach::Program) {
+            return None;
+        }
+        let id = self.message.id();
+        if !self.message.says_who_asks() {
+            return Some(bad_request(
+                &id,
+                -32602,
+                "`_meta` does not say which revision, and what the client can",
+            ));
+        }
+        GONE_IN_ERA_TWO.contains(&method).then(|| headers::no_such_method(&id))
+    }
+
     /// The held call that a task of ours is, if the message names one.
     pub(crate) fn task(&self) -> Option<ActionId> {
         self.message.text_param("taskId")?.parse().ok()
@@ -101,6 +127,7 @@ impl Visit {
     /// The client's own way to a server; `None` if it has none and ours has to do.
     pub(crate) async fn lane(&self, upstream: &Arc<Upstream>) -> Result<Option<Lane>, SendError> {
         let way = WayOf {
+            agent: &self.caller.name,
             era: self.era,
             shared: self.shared,
             plain: self.is_plain(),

@@ -2,25 +2,21 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::path::PathBuf;
-use std::process::Stdio;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use rustix::process::{Pid, Signal, kill_process};
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use tokio::io::{AsyncWriteExt as _, BufReader};
-use tokio::process::{Child as Process, ChildStdin, ChildStdout, Command};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::io::BufReader;
+use tokio::sync::{Notify, Semaphore, mpsc, oneshot, watch};
 
 use super::SendError;
+use super::alias::{self, About, Alias};
 use super::environment::Inherits;
 use super::lane::Route;
-use super::lines::{line, log, one_line};
+use super::lines::{log, one_line};
 use super::mailbox::{Mailbox, Offered, Post, Wants, mailbox};
+use super::process::{Launch, Outgoing, Running};
 use super::slots::Slot;
 use crate::message;
 use crate::raw::Members;
@@ -32,18 +28,6 @@ const UNHEARD_BYTES: usize = 4 * 1024 * 1024;
 /// Messages on their way to the program, and how many bytes they may have together; one alone may have more.
 const QUEUE: usize = 64;
 const QUEUE_BYTES: usize = 8 * 1024 * 1024;
-
-/// After so many lines in a row, those who read them get their turn: a program may write them all at once.
-const LINES_IN_A_ROW: usize = 16;
-
-/// How long a program has to end by itself once its input is closed, and again once it was told to.
-const GRACE: Duration = Duration::from_secs(2);
-
-/// No message: behind it the program's input is closed.
-const END: Bytes = Bytes::new();
-
-/// How long what a program wrote before it ended is read. Only what it started may hold its output open for longer.
-const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The program, and who waits for what from it. It ends when nobody holds this any more.
 pub(crate) struct Child {
@@ -60,19 +44,6 @@ pub(crate) struct Child {
     _held: oneshot::Sender<()>,
 }
 
-/// A message to the program, and the room that it takes up until it is written.
-type Outgoing = (Bytes, OwnedSemaphorePermit);
-
-/// What is to be started.
-pub(crate) struct Launch<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) words: &'a [String],
-    /// What it sees beyond what it inherits.
-    pub(crate) env: &'a [(String, String)],
-    pub(crate) inherits: Inherits,
-    pub(crate) directory: Option<&'a PathBuf>,
-}
-
 /// What to do with what the server asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Manner {
@@ -80,6 +51,9 @@ pub(crate) enum Manner {
     ForClient,
     /// Nobody is: we answer that nothing can be asked.
     Alone,
+    /// All requests of an agent that know no sessions come here. A server of that revision asks nobody: what it wants to
+    /// know is in its answers.
+    Shared,
 }
 
 #[derive(Default)]
@@ -96,6 +70,8 @@ struct Waiting {
     post: Post,
     progress: Option<String>,
     arrival: u64,
+    /// What its client calls it, where others may call theirs the same.
+    alias: Option<Alias>,
 }
 
 /// What a line is about.
@@ -140,24 +116,7 @@ impl Child {
         launch: &Launch<'_>,
         manner: Manner,
     ) -> Result<Arc<Self>, SendError> {
-        let (program, arguments) = launch
-            .words
-            .split_first()
-            .ok_or_else(|| SendError::NotSent("its command is empty".to_owned()))?;
-        let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(launch.inherits.of(std::env::vars_os()));
-        command.envs(launch.env.iter().map(|(key, value)| (key, value)));
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
-        if let Some(directory) = launch.directory {
-            command.current_dir(directory);
-        }
-        let mut process = command
-            .spawn()
-            .map_err(|error| SendError::NotSent(format!("{program:?} cannot be started: {error}")))?;
-        let pipes = (process.stdin.take(), process.stdout.take(), process.stderr.take());
-        let (Some(input), Some(output), Some(errors)) = pipes else {
-            return Err(SendError::NotSent("its pipes are missing".to_owned()));
-        };
+        let (process, errors) = launch.start()?;
         let (to_child, lines) = mpsc::channel(QUEUE);
         let (held, released) = oneshot::channel();
         let room = Arc::new(Semaphore::new(QUEUE_BYTES));
@@ -173,12 +132,10 @@ impl Child {
         };
         let child = Arc::new(child);
         tokio::spawn(log(launch.name.to_owned(), BufReader::new(errors)));
-        let writing = tokio::spawn(write(input, lines));
-        let mut running = Running { process, writing, child: Arc::downgrade(&child), closing, grace: GRACE };
+        let (running, output) = Running::new(process, lines, &child, closing);
         let name = launch.name.to_owned();
         tokio::spawn(async move {
-            running.work(output, released).await;
-            let status = running.end().await;
+            let status = running.follow(output, released).await;
             tracing::info!(upstream = name, status, "an MCP server's program has ended");
             drop((slot, alive));
         });
@@ -193,20 +150,25 @@ impl Child {
         self.state().gone
     }
 
+    /// Whether all requests of an agent come here.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.manner == Manner::Shared
+    }
+
     /// Sends a request; what comes because of it comes out of the answer, the answer last.
-    pub(crate) async fn ask(&self, message: Bytes, route: Route) -> Result<Mailbox, SendError> {
+    pub(crate) async fn ask(self: &Arc<Self>, message: Bytes, route: Route) -> Result<Mailbox, SendError> {
         self.ask_for(Wants::Everything, message, route).await
     }
 
     /// The same; who wants the answer alone leaves what the server says and asks meanwhile to others.
     pub(crate) async fn ask_for(
-        &self,
+        self: &Arc<Self>,
         wants: Wants,
         message: Bytes,
         route: Route,
     ) -> Result<Mailbox, SendError> {
-        let (post, answers) = mailbox(wants);
-        {
+        let (post, mut answers) = mailbox(wants);
+        let message = {
             let mut state = self.state();
             if state.gone {
                 return Err(SendError::NotSent("its program has ended".to_owned()));
@@ -215,10 +177,31 @@ impl Child {
             state.waiting.retain(|_, waiting| !waiting.post.is_left());
             state.arrivals += 1;
             let arrival = state.arrivals;
-            state.waiting.insert(route.id, Waiting { post, progress: route.progress, arrival });
-        }
+            if self.is_shared() {
+                let ours = format!("\"banksman-{arrival}\"");
+                let unreadable = || SendError::NotSent("the request cannot be read".to_owned());
+                let (message, alias) = alias::renamed(&message, &ours, route).ok_or_else(unreadable)?;
+                let waiting = Waiting { post, progress: None, arrival, alias: Some(alias) };
+                state.waiting.insert(ours.clone(), waiting);
+                let child = Arc::clone(self);
+                answers = answers.with_farewell(move || child.give_up(&ours));
+                message
+            } else {
+                let waiting = Waiting { post, progress: route.progress, arrival, alias: None };
+                state.waiting.insert(route.id, waiting);
+                message
+            }
+        };
         self.tell(message).await?;
         Ok(answers)
+    }
+
+    /// Tells the program that nobody waits for its answer any more, if it has not come.
+    fn give_up(&self, ours: &str) {
+        let left = self.state().waiting.remove(ours);
+        if left.is_some() {
+            self.tell_at_once(alias::cancelled(ours));
+        }
     }
 
     /// Sends a message that wants no answer. It waits until there is room for it.
@@ -259,7 +242,12 @@ impl Child {
         receiver
     }
 
-    fn end(&self) {
+    /// By what it is told something, whether it lives on or not.
+    pub(super) fn way_in(&self) -> (mpsc::Sender<Outgoing>, Arc<Semaphore>) {
+        (self.to_child.clone(), Arc::clone(&self.room))
+    }
+
+    pub(super) fn end(&self) {
         let mut state = self.state();
         state.gone = true;
         // Whoever waits sees its channel close.
@@ -268,7 +256,7 @@ impl Child {
     }
 
     /// Takes a line to whoever it is for.
-    fn route(&self, line: Bytes) {
+    pub(super) fn route(&self, line: Bytes) {
         let Ok(head) = serde_json::from_slice::<Head<'_>>(&line) else {
             tracing::debug!("a line that is no message was left out");
             return;
@@ -277,10 +265,12 @@ impl Child {
             (Some(id), None) => {
                 let answered = self.state().waiting.remove(id.get());
                 if let Some(waiting) = answered {
-                    waiting.post.answer(line);
+                    let line = waiting.alias.map_or(Some(line.clone()), |alias| alias.of_answer(&line));
+                    // Who waits for what cannot be read sees that nothing comes.
+                    line.into_iter().for_each(|line| waiting.post.answer(line));
                 }
             }
-            (Some(id), Some(method)) if self.manner == Manner::Alone => match method.as_str() {
+            (Some(id), Some(method)) if self.manner != Manner::ForClient => match method.as_str() {
                 "ping" => self.tell_at_once(message::result(id.get(), "{}").into()),
                 _ => self.refuse(id.get()),
             },
@@ -288,6 +278,7 @@ impl Child {
             (_, Some(_)) if is_also_an_answer(&line) => {
                 tracing::debug!("a message of two kinds was left out")
             }
+            (None, Some(method)) if self.is_shared() => self.hand_to_its_client(&line, &method, head.params),
             (id, Some(method)) => {
                 let handed_on = self.hand_on(&line, id.is_some(), &method, head.params);
                 if let (Some(id), false) = (id, handed_on) {
@@ -301,6 +292,23 @@ impl Child {
     /// Whoever asks waits for an answer, though nobody can give one.
     fn refuse(&self, id: &str) {
         self.tell_at_once(message::error(id, -32601, "nobody is there to answer").into());
+    }
+
+    /// Hands on what the server says of a request, to the client whose request that is and to no other.
+    fn hand_to_its_client(&self, message: &Bytes, method: &str, params: Option<&RawValue>) {
+        let state = self.state();
+        let wants_log = |waiting: &&Waiting| waiting.alias.as_ref().is_some_and(|alias| alias.wants_log);
+        let found = match alias::about(method, params) {
+            About::Request(ours) => state.waiting.get(&ours),
+            // A line of the log says not of which it is.
+            About::Log => state.waiting.values().filter(wants_log).max_by_key(|waiting| waiting.arrival),
+            About::Nothing => None,
+        };
+        let Some(waiting) = found else { return };
+        let theirs = waiting.alias.as_ref().and_then(|alias| alias.of_notification(message));
+        if let Some(theirs) = theirs {
+            waiting.post.offer(&theirs);
+        }
     }
 
     /// Hands on what the server says or asks while it works: to whoever wanted to know of this progress, or else to
@@ -359,102 +367,7 @@ fn room_for(message: &Bytes) -> u32 {
     u32::try_from(message.len().min(QUEUE_BYTES)).unwrap_or(u32::MAX)
 }
 
-/// The process behind a child. The child does not own it: who drops it cannot wait, and an end takes time.
-struct Running {
-    process: Process,
-    writing: JoinHandle<()>,
-    child: Weak<Child>,
-    closing: Arc<Notify>,
-    /// How long it has to end by itself.
-    grace: Duration,
-}
-
-impl Running {
-    /// Takes what the program says to whoever it is for, until it ends, says no more, or nobody wants it any longer.
-    async fn work(&mut self, output: ChildStdout, released: oneshot::Receiver<()>) {
-        let child = self.child.clone();
-        let reading = async move {
-            let mut output = BufReader::new(output);
-            let mut in_a_row = 0;
-            while let Some(line) = line(&mut output).await {
-                let Some(child) = child.upgrade() else { return };
-                child.route(line);
-                in_a_row += 1;
-                if in_a_row == LINES_IN_A_ROW {
-                    in_a_row = 0;
-                    tokio::task::yield_now().await;
-                }
-            }
-        };
-        tokio::pin!(reading);
-        tokio::select! {
-            () = &mut reading => {}
-            _ = released => return,
-            _ = self.process.wait() => drop(timeout(LAST_WORDS, &mut reading).await),
-            () = closed(&self.closing, &self.child) => {
-                self.grace = Duration::ZERO;
-            }
-        }
-        if let Some(child) = self.child.upgrade() {
-            child.end();
-        }
-        // Nobody hears its answers any more, so nothing is to be asked either.
-        self.writing.abort();
-    }
-
-    /// Ends it as MCP has it: its input is closed (that is done, or on its way), then it is told to, then it is made to.
-    async fn end(&mut self) -> String {
-        if timeout(self.grace, self.process.wait()).await.is_err() {
-            // One that does not read would keep its input open for ever.
-            self.writing.abort();
-            self.terminate();
-            if timeout(GRACE, self.process.wait()).await.is_err() {
-                drop(self.process.start_kill());
-            }
-        }
-        self.process.wait().await.map_or_else(|error| error.to_string(), |status| status.to_string())
-    }
-
-    fn terminate(&self) {
-        // It is not waited for yet, so its id is still its own.
-        let pid = self.process.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-        if let Some(pid) = pid {
-            let _ = kill_process(pid, Signal::TERM);
-        }
-    }
-}
-
-/// Once it is to end: when its input is closed, and it has had its time since.
-async fn closed(closing: &Notify, child: &Weak<Child>) {
-    closing.notified().await;
-    let ways = child.upgrade().map(|child| (child.to_child.clone(), Arc::clone(&child.room)));
-    let Some((to_child, room)) = ways else { return };
-    // One that does not read does not get its end of input this way, but by a signal.
-    drop(
-        timeout(GRACE, async move {
-            if let Ok(no_room) = room.acquire_many_owned(0).await {
-                drop(to_child.send((END, no_room)).await);
-            }
-            std::future::pending::<()>().await;
-        })
-        .await,
-    );
-}
-
 fn is_also_an_answer(line: &[u8]) -> bool {
     Members::read_bytes(line)
         .is_none_or(|message| ["result", "error"].iter().any(|key| message.get(key).is_some()))
-}
-
-async fn write(mut input: ChildStdin, mut lines: mpsc::Receiver<Outgoing>) {
-    while let Some((line, _room)) = lines.recv().await.filter(|(line, _)| *line != END) {
-        let written = async {
-            input.write_all(&line).await?;
-            input.write_all(b"\n").await?;
-            input.flush().await
-        };
-        if written.await.is_err() {
-            break;
-        }
-    }
 }

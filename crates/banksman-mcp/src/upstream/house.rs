@@ -12,15 +12,18 @@ use tokio::time::timeout;
 
 use super::http::{SESSION, own_headers};
 use super::reply::{Final, Reply};
-use super::rooms::{Meeting, Need, Open, Room};
+use super::rooms::{For, Meeting, Need, Open, Room};
 use super::{
-    Lane, MET_WITHIN, Manner, Reach, Route, SendError, Slot, Upstream, WAYS_WITHIN, not_met_in_time,
+    Child, Lane, MET_WITHIN, Manner, Reach, Route, SendError, Slot, Upstream, WAYS_WITHIN, not_met_in_time,
 };
 use crate::message::{self, ERA_ONE, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
 
 /// For how long an answer to what we ask for ourselves is of use.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
+
+/// How long a program that is there has to say whether it knows requests without sessions.
+const DISCOVERED_WITHIN: Duration = Duration::from_secs(20);
 
 const UNKNOWN_REVISION: &str = "it speaks no revision of MCP that we know";
 
@@ -147,8 +150,8 @@ impl Upstream {
     async fn try_era_two(&self) -> Result<bool, SendError> {
         let remember = |speaks| *self.house.speaks_two.get_or_init(|| speaks);
         let Reach::Http(upstream) = &self.reach else {
-            let open = self.house_session(&self.house.ours, Need::Question).await?;
-            return Ok(remember(open.era == Era::Two));
+            // That it speaks era one says nothing of the other: it may speak both, each to those who begin with it.
+            return Ok(self.house_session(&self.house.ours, Need::Question).await?.era == Era::Two);
         };
         match self.meeting(discover(Lane::http(upstream, own_headers(), None))).await? {
             Discovery::Speaks(_) => Ok(remember(true)),
@@ -183,11 +186,15 @@ impl Upstream {
         if let Some(met) = met.as_ref().filter(is_of_use) {
             return Some(met.clone());
         }
-        let me = self.me.upgrade()?;
+        let (me, is_for) = (self.me.upgrade()?, room.is_for);
         let (sender, receiver) = watch::channel(Meeting::default());
         tokio::spawn(async move {
             let began = Instant::now();
-            let meeting = match me.meet_now().await {
+            let met = match is_for {
+                For::OurRequests => me.meet_now().await,
+                For::TheirRequests => me.meet_without_sessions().await,
+            };
+            let meeting = match met {
                 Ok(open) => Meeting::Met(open),
                 Err(error) => {
                     let not_before = (began.elapsed() > SLOW).then(|| Instant::now() + NOT_AGAIN_FOR);
@@ -215,6 +222,49 @@ impl Upstream {
                 }
             },
         }
+    }
+
+    /// The program that all of an agent's requests without sessions go to; `None` if it cannot answer them, so that they
+    /// have to be asked in a session of ours.
+    ///
+    /// # Errors
+    /// If it cannot be met.
+    pub(crate) async fn shared_program(&self, agent: &str) -> Result<Option<Arc<Child>>, SendError> {
+        if self.is_known_to_speak(Era::Two) == Some(false) {
+            return Ok(None);
+        }
+        let room = self.house.room_for(agent, For::TheirRequests);
+        match self.house_session(&room, Need::Call).await {
+            Ok(Open { lane: Lane::Child(child), .. }) => Ok(Some(child)),
+            Ok(Open { lane: Lane::Http { .. }, .. }) => Ok(None),
+            Err(_) if self.is_known_to_speak(Era::Two) == Some(false) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Meets a program as one that knows no sessions, in a process of its own: those that speak both go by what they hear
+    /// first.
+    async fn meet_without_sessions(&self) -> Result<Open, SendError> {
+        // After this it is there, if it had to be fetched.
+        let in_session = self.house_session(&self.house.ours, Need::Call).await?.era == Era::One;
+        let child = self.start(Manner::Shared, None)?;
+        let discovered = timeout(DISCOVERED_WITHIN, discover(Lane::Child(child))).await;
+        if let Ok(Ok(Discovery::Speaks(open))) = discovered {
+            let _ = self.house.speaks_two.set(true);
+            return Ok(open);
+        }
+        let problem = match discovered {
+            Ok(Ok(_)) => UNKNOWN_REVISION.to_owned(),
+            Ok(Err(error)) => error.to_string(),
+            Err(_) => "it does not say who it is".to_owned(),
+        };
+        // Some end, and some say nothing, when they are asked something before they are initialized.
+        if in_session && self.house.speaks_two.set(false).is_ok() {
+            tracing::info!(upstream = self.name, problem, "a program is spoken to in sessions only");
+        } else {
+            self.note_failure();
+        }
+        Err(SendError::NotSent(problem))
     }
 
     /// Opens a session of era one; for a client's program in a slot of its agent. It goes on when whoever wanted it has

@@ -8,7 +8,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::http::{HttpUpstream, SESSION, own_headers};
 use super::reply::{Final, Reply};
@@ -22,6 +22,9 @@ pub(crate) const MAX_ANSWER: usize = 32 * 1024 * 1024;
 
 /// A stream that says nothing for so long has been forgotten.
 const SILENCE: Duration = Duration::from_secs(30 * 60);
+
+/// A program that answers within this time answers at once: until then its client does not know whether there is a stream.
+const AT_ONCE: Duration = Duration::from_millis(250);
 
 /// How long what follows on a stream that ended is asked for, if nobody says for how long it is of use.
 const RESUMED_FOR: Duration = Duration::from_secs(5 * 60);
@@ -146,7 +149,7 @@ pub(crate) fn is_event_stream(headers: &HeaderMap) -> bool {
 }
 
 pub(crate) async fn whole(body: Incoming) -> Result<Bytes, SendError> {
-    let collected = tokio::time::timeout(SILENCE, Limited::new(body, MAX_ANSWER).collect()).await;
+    let collected = timeout(SILENCE, Limited::new(body, MAX_ANSWER).collect()).await;
     match collected {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(_)) => {
@@ -159,6 +162,8 @@ pub(crate) async fn whole(body: Incoming) -> Result<Bytes, SendError> {
 /// Messages as they come.
 pub(crate) struct Stream {
     source: Source,
+    /// The first message, if it was looked at before it was wanted.
+    first: Option<Event>,
     /// What came before the first message.
     pub(crate) headers: HeaderMap,
 }
@@ -187,7 +192,7 @@ struct Resume {
 impl Stream {
     pub(crate) fn over_http(body: Incoming, headers: HeaderMap) -> Self {
         let connection = Connection { body, reader: sse::Reader::new(MAX_ANSWER), resume: None };
-        Self { source: Source::Http(Box::new(connection)), headers }
+        Self { source: Source::Http(Box::new(connection)), first: None, headers }
     }
 
     /// The same, for the answer to a request.
@@ -208,7 +213,7 @@ impl Stream {
     }
 
     pub(crate) fn of_child(messages: Mailbox) -> Self {
-        Self { source: Source::Child(messages), headers: HeaderMap::new() }
+        Self { source: Source::Child(messages), first: None, headers: HeaderMap::new() }
     }
 
     /// From now on nobody is there for anything but the answer: what a program says or asks is left to others.
@@ -227,11 +232,25 @@ impl Stream {
         }
     }
 
+    /// The answer to the request with this id, if a program says nothing before it, and says it at once. Over HTTP the
+    /// server has said by its headers that there is more.
+    pub(crate) async fn answer_at_once(&mut self, id: &str) -> Option<Bytes> {
+        if let Source::Http(_) = self.source {
+            return None;
+        }
+        self.first = timeout(AT_ONCE, self.next()).await.ok()?.ok()?;
+        let is_answer = self.first.as_ref().is_some_and(|first| Reply::to(&first.data, id).is_some());
+        if is_answer { self.first.take().map(|first| first.data) } else { None }
+    }
+
     /// The next event; `None` at the end.
     ///
     /// # Errors
     /// If the stream breaks, or is not one.
     pub(crate) async fn next(&mut self) -> Result<Option<Event>, SendError> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
         match &mut self.source {
             Source::Child(messages) => Ok(messages.recv().await.map(|data| {
                 let text = String::from_utf8_lossy(&data);

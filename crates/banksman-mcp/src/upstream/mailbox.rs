@@ -17,7 +17,11 @@ const QUEUE_BYTES: usize = 4 * 1024 * 1024;
 pub(crate) struct Post(Arc<Shared>);
 
 /// Where they are taken from.
-pub(crate) struct Mailbox(Arc<Shared>);
+pub(crate) struct Mailbox {
+    shared: Arc<Shared>,
+    /// What is done when its reader goes.
+    farewell: Option<Box<dyn FnOnce() + Send + Sync>>,
+}
 
 struct Shared {
     inside: Mutex<Inside>,
@@ -42,7 +46,7 @@ struct Inside {
 pub(crate) fn mailbox(wants: Wants) -> (Post, Mailbox) {
     let inside = Inside { answer_only: wants == Wants::Answer, ..Inside::default() };
     let shared = Arc::new(Shared { inside: Mutex::new(inside), news: Notify::new() });
-    (Post(Arc::clone(&shared)), Mailbox(shared))
+    (Post(Arc::clone(&shared)), Mailbox { shared, farewell: None })
 }
 
 /// What became of a message.
@@ -112,11 +116,18 @@ impl Drop for Post {
 }
 
 impl Mailbox {
+    /// The same, with something to do when its reader goes, whether there was an answer or not.
+    pub(super) fn with_farewell(self, farewell: impl FnOnce() + Send + Sync + 'static) -> Self {
+        let mut mailbox = self;
+        mailbox.farewell = Some(Box::new(farewell));
+        mailbox
+    }
+
     /// The next message, the answer last; `None` if there is none any more.
     pub(crate) async fn recv(&mut self) -> Option<Bytes> {
         loop {
             {
-                let mut inside = self.0.inside();
+                let mut inside = self.shared.inside();
                 if let Some(message) = inside.waiting.pop_front() {
                     inside.bytes = inside.bytes.saturating_sub(message.len());
                     return Some(message);
@@ -126,19 +137,22 @@ impl Mailbox {
                 }
             }
             // One that was notified meanwhile does not wait: the note is kept.
-            self.0.news.notified().await;
+            self.shared.news.notified().await;
         }
     }
 
     /// From now on its reader wants nothing but the answer.
     pub(crate) fn only_answer(&self) {
-        self.0.inside().answer_only = true;
+        self.shared.inside().answer_only = true;
     }
 }
 
 impl Drop for Mailbox {
     fn drop(&mut self) {
-        let mut inside = self.0.inside();
+        if let Some(farewell) = self.farewell.take() {
+            farewell();
+        }
+        let mut inside = self.shared.inside();
         inside.left = true;
         inside.waiting.clear();
         inside.answer = None;

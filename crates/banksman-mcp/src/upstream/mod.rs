@@ -1,5 +1,6 @@
 //! The servers behind the gateway.
 
+mod alias;
 mod child;
 mod environment;
 mod house;
@@ -8,6 +9,7 @@ pub(crate) mod lane;
 mod lines;
 mod mailbox;
 mod patience;
+mod process;
 pub(crate) mod reply;
 mod rooms;
 mod slots;
@@ -18,12 +20,13 @@ use std::time::{Duration, Instant};
 
 use tokio::time::timeout;
 
-pub(crate) use child::{Child, Launch, Manner};
+pub(crate) use child::{Child, Manner};
 pub(crate) use environment::Inherits;
 pub(crate) use house::{Behalf, Greeting, HouseError, header_text, with_meta};
 pub(crate) use lane::{Answer, Lane, Route};
 pub(crate) use mailbox::{Mailbox, Wants};
 use patience::Patience;
+use process::Launch;
 use rooms::House;
 pub(crate) use slots::{Slot, Slots};
 

@@ -22,7 +22,7 @@ pub(super) enum Need {
 #[derive(Default)]
 pub(crate) struct House {
     pub(super) ours: Arc<Room>,
-    agents: Mutex<HashMap<String, Arc<Room>>>,
+    rooms: Mutex<HashMap<(String, For), Arc<Room>>>,
     pub(super) next_id: AtomicU64,
     /// Whether it understands each era, once it has said so.
     pub(super) speaks_one: OnceLock<bool>,
@@ -54,9 +54,20 @@ impl Meeting {
     }
 }
 
+/// For what a room is there.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum For {
+    /// What we ask on our own account, or for an agent whose client is away.
+    #[default]
+    OurRequests,
+    /// What an agent's clients ask without sessions, of a program that can answer like that.
+    TheirRequests,
+}
+
 /// The place of one session.
 #[derive(Default)]
 pub(super) struct Room {
+    pub(super) is_for: For,
     met: Mutex<Option<watch::Receiver<Meeting>>>,
     used_at: Mutex<Option<Instant>>,
 }
@@ -68,7 +79,19 @@ impl Room {
 
     fn is_idle_for(&self, time: Duration) -> bool {
         let used_at = *self.used_at.lock().unwrap_or_else(PoisonError::into_inner);
-        used_at.is_some_and(|used_at| used_at.elapsed() >= time)
+        used_at.is_some_and(|used_at| used_at.elapsed() >= time) && !self.is_in_use()
+    }
+
+    /// Whether somebody waits for an answer of its program: a subscription may stay for hours.
+    fn is_in_use(&self) -> bool {
+        let met = self.met();
+        let Some(met) = &*met else { return false };
+        match &*met.borrow() {
+            Meeting::Met(Open { lane: Lane::Child(child), .. }) => Arc::strong_count(child) > 1,
+            Meeting::Met(Open { lane: Lane::Http { .. }, .. })
+            | Meeting::UnderWay
+            | Meeting::Failed { .. } => false,
+        }
     }
 
     pub(super) fn met(&self) -> MutexGuard<'_, Option<watch::Receiver<Meeting>>> {
@@ -98,30 +121,33 @@ impl Room {
 }
 
 impl House {
-    fn agents(&self) -> MutexGuard<'_, HashMap<String, Arc<Room>>> {
-        self.agents.lock().unwrap_or_else(PoisonError::into_inner)
+    fn rooms(&self) -> MutexGuard<'_, HashMap<(String, For), Arc<Room>>> {
+        self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn room(&self, agent: Option<&str>) -> Arc<Room> {
-        let Some(agent) = agent else { return Arc::clone(&self.ours) };
-        let mut agents = self.agents();
-        let room = match agents.get(agent) {
-            Some(room) => Arc::clone(room),
-            None => Arc::clone(agents.entry(agent.to_owned()).or_default()),
-        };
+        match agent {
+            Some(agent) => self.room_for(agent, For::OurRequests),
+            None => Arc::clone(&self.ours),
+        }
+    }
+
+    pub(super) fn room_for(&self, agent: &str, is_for: For) -> Arc<Room> {
+        let mut rooms = self.rooms();
+        let room = rooms
+            .entry((agent.to_owned(), is_for))
+            .or_insert_with(|| Arc::new(Room { is_for, ..Room::default() }));
         room.use_now();
-        room
+        Arc::clone(room)
     }
 
     /// The sessions of agents that nobody has used for so long, which are no longer ours: whoever asks has to end them.
     pub(crate) fn take_idle(&self, time: Duration) -> Vec<Lane> {
         let idle: Vec<Arc<Room>> = {
-            let mut agents = self.agents();
+            let mut rooms = self.rooms();
             // Whoever asks something in one holds it meanwhile.
             let is_idle = |room: &Arc<Room>| Arc::strong_count(room) == 1 && room.is_idle_for(time);
-            let names: Vec<String> =
-                agents.iter().filter(|(_, room)| is_idle(room)).map(|(name, _)| name.clone()).collect();
-            names.iter().filter_map(|name| agents.remove(name)).collect()
+            rooms.extract_if(|_, room| is_idle(room)).map(|(_, room)| room).collect()
         };
         idle.iter().filter_map(|room| room.take()).collect()
     }

@@ -94,18 +94,23 @@ impl Client {
     }
 
     /// A request of era two.
-    pub(crate) async fn ask_two(
+    pub(crate) async fn ask_two(&self, id: u64, method: &str, params: Value, capabilities: Value) -> Answer {
+        self.ask_two_with(id, method, params, capabilities, json!({})).await
+    }
+
+    /// The same, with more in its `_meta`.
+    pub(crate) async fn ask_two_with(
         &self,
         id: u64,
         method: &str,
         mut params: Value,
         capabilities: Value,
+        mut meta: Value,
     ) -> Answer {
-        params["_meta"] = json!({
-            "io.modelcontextprotocol/protocolVersion": ERA_TWO,
-            "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
-            "io.modelcontextprotocol/clientCapabilities": capabilities,
-        });
+        meta["io.modelcontextprotocol/protocolVersion"] = json!(ERA_TWO);
+        meta["io.modelcontextprotocol/clientInfo"] = json!({"name": "test", "version": "1"});
+        meta["io.modelcontextprotocol/clientCapabilities"] = capabilities;
+        params["_meta"] = meta;
         let mut client = self.clone();
         client.headers.insert("mcp-protocol-version", HeaderValue::from_static(ERA_TWO));
         client.headers.insert("mcp-method", method.parse().unwrap());
@@ -113,6 +118,14 @@ impl Client {
             client.headers.insert("mcp-name", name.parse().unwrap());
         }
         client.post(&json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await
+    }
+
+    /// What a client of era two says without wanting an answer.
+    pub(crate) async fn tell_two(&self, notification: &Value) -> Answer {
+        let mut client = self.clone();
+        client.headers.insert("mcp-protocol-version", HeaderValue::from_static(ERA_TWO));
+        client.headers.insert("mcp-method", notification["method"].as_str().unwrap().parse().unwrap());
+        client.post(notification).await
     }
 }
 

@@ -29,6 +29,7 @@ mod rounds;
 mod running;
 mod shared;
 mod slow;
+mod stateless;
 mod two_faced;
 mod unsent;
 mod world;

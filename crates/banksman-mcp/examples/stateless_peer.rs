@@ -1,0 +1,163 @@
+//! A small MCP server of 2026-07-28 over standard input and output, for the gateway's tests. It goes by what it hears first:
+//! whoever initializes it speaks to one of the revisions with sessions, if `PEER_ERA` is `both`.
+
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a program of the tests")]
+
+use std::io::{BufRead as _, Write as _};
+
+use serde_json::{Value, json};
+
+const META_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+const META_LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+const META_SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+fn say(message: &Value) {
+    println!("{message}");
+    std::io::stdout().flush().unwrap();
+}
+
+fn answer(id: &Value, mut result: Value) {
+    if result.get("resultType").is_none() {
+        result["resultType"] = json!("complete");
+    }
+    say(&json!({"jsonrpc": "2.0", "id": id, "result": result}));
+}
+
+fn refuse(id: &Value, code: i32, text: &str) {
+    say(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": text}}));
+}
+
+fn text(text: &str) -> Value {
+    json!({"content": [{"type": "text", "text": text}]})
+}
+
+fn note(method: &str, params: Value) {
+    say(&json!({"jsonrpc": "2.0", "method": method, "params": params}));
+}
+
+#[derive(Default)]
+struct Peer {
+    /// Whether it was initialized.
+    in_session: bool,
+    subscriptions: Vec<Value>,
+    /// Calls that wait until somebody says `go`.
+    waiting: Vec<Value>,
+    /// What was cancelled.
+    cancelled: Vec<Value>,
+    /// Who waits for the client to answer something.
+    asked: Option<Value>,
+}
+
+impl Peer {
+    fn hear(&mut self, message: &Value) {
+        let params = &message["params"];
+        let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
+            if message["method"] == "notifications/cancelled" {
+                let id = &params["requestId"];
+                self.subscriptions.retain(|subscription| subscription != id);
+                self.cancelled.push(id.clone());
+            }
+            if let (None, Some(id)) = (message.get("method"), self.asked.take()) {
+                answer(&id, text(&message["error"]["message"].to_string()));
+            }
+            return;
+        };
+        let is_both = std::env::var("PEER_ERA").is_ok_and(|era| era == "both");
+        match method {
+            "initialize" if is_both => {
+                self.in_session = true;
+                answer(
+                    id,
+                    json!({"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}}, "serverInfo": {"name": "both", "version": "1"}}),
+                );
+            }
+            _ if !self.in_session && params["_meta"].get(META_VERSION).is_none() => {
+                refuse(id, -32022, "not my revision");
+            }
+            "server/discover" if !self.in_session => answer(
+                id,
+                json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}}, "ttlMs": 0, "cacheScope": "private"}),
+            ),
+            "subscriptions/listen" if !self.in_session => {
+                note(
+                    "notifications/subscriptions/acknowledged",
+                    json!({"notifications": params["notifications"], "_meta": {META_SUBSCRIPTION: id}}),
+                );
+                self.subscriptions.push(id.clone());
+            }
+            "tools/list" => {
+                answer(
+                    id,
+                    json!({"tools": [{"name": "echo", "inputSchema": {"type": "object"}}], "ttlMs": 0, "cacheScope": "private"}),
+                );
+            }
+            "tools/call" => self.call(id, params),
+            _ => refuse(id, -32601, "no such method"),
+        }
+    }
+
+    fn call(&mut self, id: &Value, params: &Value) {
+        match params["name"].as_str().unwrap() {
+            "era" => answer(id, text(if self.in_session { "in a session" } else { "without one" })),
+            "pid" => answer(id, text(&std::process::id().to_string())),
+            "talk" | "send_talk" => {
+                let token = &params["_meta"]["progressToken"];
+                note("notifications/progress", json!({"progressToken": token, "progress": 0.5}));
+                note("notifications/message", json!({"level": "info", "data": "to whom it concerns"}));
+                answer(id, text("talked"));
+            }
+            "level" => answer(id, text(&params["_meta"][META_LOG_LEVEL].to_string())),
+            // Says how far it is, and no more before `go`.
+            "wait" => {
+                let token = &params["_meta"]["progressToken"];
+                note(
+                    "notifications/progress",
+                    json!({"progressToken": token, "progress": self.waiting.len()}),
+                );
+                self.waiting.push(json!({"id": id, "arguments": params["arguments"]}));
+            }
+            "go" => {
+                // The last one first: answers find their way by what they are named, not by their order.
+                for waiting in self.waiting.drain(..).rev() {
+                    answer(&waiting["id"], text(&waiting["arguments"].to_string()));
+                }
+                answer(id, text("gone"));
+            }
+            "ask" | "send_ask" if params.get("inputResponses").is_none() => answer(
+                id,
+                json!({"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}, "requestState": "peer-state"}),
+            ),
+            "ask" | "send_ask" => {
+                let heard = format!("{} {}", params["requestState"], params["inputResponses"]["q"]["roots"]);
+                answer(id, text(&heard));
+            }
+            // What no server of this revision may do.
+            "demand" => {
+                self.asked = Some(id.clone());
+                say(&json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}));
+            }
+            "change" => {
+                for subscription in &self.subscriptions {
+                    note(
+                        "notifications/tools/list_changed",
+                        json!({"_meta": {META_SUBSCRIPTION: subscription}}),
+                    );
+                }
+                // Of no subscription, so that nobody is to hear it.
+                note("notifications/tools/list_changed", json!({}));
+                answer(id, text(&self.subscriptions.len().to_string()));
+            }
+            "cancelled" => answer(id, text(&Value::from(self.cancelled.clone()).to_string())),
+            "die" => std::process::exit(3),
+            _ => answer(id, text(&params["arguments"].to_string())),
+        }
+    }
+}
+
+fn main() {
+    let mut peer = Peer::default();
+    for line in std::io::stdin().lock().lines() {
+        let message: Value = serde_json::from_str(&line.unwrap()).unwrap();
+        peer.hear(&message);
+    }
+}

@@ -1,0 +1,151 @@
+//! The ways on which something goes to its server.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+
+use crate::errand::Errand;
+use crate::gateway::Gateway;
+use crate::message::{self, Era};
+use crate::param_headers;
+use crate::upstream::reply::Reply;
+use crate::upstream::{Answer, Behalf, Lane, Route, SendError};
+
+/// How something goes to its server.
+pub(crate) enum Way {
+    /// As the client's own request.
+    Clients(Lane),
+    /// In the client's session, under an id of ours: it does not listen.
+    ItsSession(Lane),
+    /// In our own session for its agent.
+    Ours,
+    /// Not at all.
+    None(String),
+}
+
+impl Errand {
+    /// Sends it. With a stream that is open, its client cannot see that it has to open another session.
+    pub(crate) async fn send(&self, gateway: &Gateway, is_open: bool) -> Result<Answer, SendError> {
+        match &self.way {
+            Way::Clients(lane) => {
+                let sent = self.over_the_clients_way(gateway, lane).await;
+                match sent {
+                    Ok(answer) if is_open && self.is_forgotten_by(lane, &answer) => {
+                        Box::pin(self.over_our_own_way(gateway)).await
+                    }
+                    sent => sent,
+                }
+            }
+            // On the heap, as what follows streams: neither should make room in every errand.
+            Way::ItsSession(lane) => Box::pin(self.in_its_session(gateway, lane)).await,
+            Way::Ours => Box::pin(self.over_our_own_way(gateway)).await,
+            Way::None(problem) => Err(SendError::NotSent(problem.clone())),
+        }
+    }
+
+    /// Sends it like the client's own call.
+    async fn over_the_clients_way(&self, gateway: &Gateway, lane: &Lane) -> Result<Answer, SendError> {
+        let Some(message) = self.approved_message() else {
+            return Err(SendError::NotSent(
+                "what was approved cannot be written into the message".to_owned(),
+            ));
+        };
+        let lane = self.with_own_headers(gateway, lane).await;
+        let route = Route { id: self.id.clone(), progress: self.progress.clone() };
+        lane.ask(message, route).await
+    }
+
+    /// What the client sent, with the arguments that were approved: in every round its own are those that it asked for.
+    /// Its own bytes, if nobody changed them.
+    fn approved_message(&self) -> Option<Bytes> {
+        if self.case.version == 1 {
+            return Some(self.message.clone());
+        }
+        message::with_params(&self.message, |params| {
+            params.set("arguments", self.case.submission.action.args.as_str().to_owned());
+            Some(())
+        })
+    }
+
+    /// The call as we write it ourselves.
+    fn params(&self) -> String {
+        let action = &self.case.submission.action;
+        format!(r#"{{"name":{},"arguments":{}}}"#, crate::raw::quoted(&action.tool), action.args.as_str())
+    }
+
+    /// Sends it in the session of a client that does not listen any more, or in our own if the server has forgotten that
+    /// one: it says so instead of doing anything.
+    async fn in_its_session(&self, gateway: &Gateway, lane: &Lane) -> Result<Answer, SendError> {
+        let message = message::request(&self.id, "tools/call", &self.params());
+        let route = Route { id: self.id.clone(), progress: None };
+        match lane.ask(message.into(), route).await {
+            Ok(answer) if self.is_forgotten_by(lane, &answer) => self.over_our_own_way(gateway).await,
+            answer => answer,
+        }
+    }
+
+    fn is_forgotten_by(&self, lane: &Lane, answer: &Answer) -> bool {
+        match answer {
+            Answer::Whole { status, body, .. } => lane.is_forgotten_by(*status, body, &self.id),
+            Answer::Stream(_) => false,
+        }
+    }
+
+    /// The headers that go with the arguments, for a call that we write ourselves.
+    async fn headers(&self, gateway: &Gateway) -> HeaderMap {
+        let action = &self.case.submission.action;
+        let tool = gateway.catalogue.tool(&self.upstream, &action.tool).await;
+        param_headers::of(tool.as_ref().and_then(|tool| tool.schema.as_ref()), &action.args)
+    }
+
+    /// The client's way; with other headers, if people have changed the arguments.
+    async fn with_own_headers(&self, gateway: &Gateway, lane: &Lane) -> Lane {
+        match lane {
+            Lane::Http { upstream, headers } if self.case.version > 1 => {
+                let mut headers = headers.clone();
+                param_headers::remove(&mut headers);
+                if self.era == Era::Two {
+                    headers.extend(self.headers(gateway).await);
+                }
+                Lane::Http { upstream: Arc::clone(upstream), headers }
+            }
+            lane @ (Lane::Http { .. } | Lane::Child(_)) => lane.clone(),
+        }
+    }
+
+    /// Sends it in our own session for its agent, as nobody's answer to nobody's request.
+    async fn over_our_own_way(&self, gateway: &Gateway) -> Result<Answer, SendError> {
+        let action = &self.case.submission.action;
+        let headers = self.headers(gateway).await;
+        let params = self.params();
+        let behalf =
+            Behalf { agent: Some(&self.case.agent), headers: &headers, patience: self.time_left(gateway) };
+        let mut tries = if self.upstream.config.is_idempotent(&action.tool) { 3 } else { 1 };
+        let mut again = self.again;
+        let answer = loop {
+            tries -= 1;
+            match self.upstream.ask_as(behalf, "tools/call", &params).await {
+                Err(SendError::Lost(_)) if tries > 0 => again = true,
+                // This time; but nobody knows of the time before.
+                Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
+                answer => break answer?,
+            }
+        };
+        // Under the id that the client knows.
+        let message = match Reply::read(&answer.message) {
+            Some(Reply { result: Some(result), .. }) => message::result(&self.id, result.get()),
+            Some(Reply { error: Some(error), .. }) => {
+                format!(r#"{{"jsonrpc":"2.0","id":{},"error":{}}}"#, self.id, error.get())
+            }
+            Some(_) | None => {
+                return Ok(Answer::Whole {
+                    status: answer.status,
+                    headers: answer.headers,
+                    body: answer.message,
+                });
+            }
+        };
+        Ok(Answer::Whole { status: answer.status, headers: HeaderMap::new(), body: message.into() })
+    }
+}
