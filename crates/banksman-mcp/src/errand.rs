@@ -214,10 +214,7 @@ impl Errand {
         let (Way::Clients(lane) | Way::ItsSession(lane)) = &self.way else { return };
         let Some(asked) = Members::read_bytes(asked) else { return };
         let (Some(method), Some(id)) = (asked.text("method"), asked.get("id")) else { return };
-        let answer = match method.as_str() {
-            "ping" => message::result(id, "{}"),
-            _ => message::error(id, -32601, "nobody is there to answer"),
-        };
+        let answer = message::for_nobody(&method, id);
         drop(lane.tell(answer.into()).await);
     }
 

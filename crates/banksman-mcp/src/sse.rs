@@ -13,6 +13,13 @@ pub(crate) struct Event {
     pub(crate) raw: Bytes,
 }
 
+impl Event {
+    /// An event that is a message.
+    pub(crate) fn of(message: Bytes) -> Self {
+        Self { raw: event(&String::from_utf8_lossy(&message)), data: message }
+    }
+}
+
 /// An event that is longer than anyone may send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an event of more than {limit} bytes")]

@@ -121,31 +121,29 @@ impl Errand {
         let params = self.params();
         let behalf =
             Behalf { agent: Some(&self.case.agent), headers: &headers, patience: self.time_left(gateway) };
-        let mut tries = if self.upstream.config.is_idempotent(&action.tool) { 3 } else { 1 };
+        let theirs = Route { id: self.id.clone(), progress: self.progress.clone() };
+        let is_idempotent = self.upstream.config.is_idempotent(&action.tool);
+        if self.progress.is_some() && !is_idempotent {
+            return self.upstream.ask_aloud(behalf, "tools/call", &params, &theirs).await;
+        }
+        let mut tries = if is_idempotent { 3 } else { 1 };
         let mut again = self.again;
         let answer = loop {
             tries -= 1;
-            match self.upstream.ask_as(behalf, "tools/call", &params).await {
+            let asked = self.upstream.ask_aloud(behalf, "tools/call", &params, &theirs);
+            let answered = match asked.await {
+                Ok(answer) => answer.conclude_within(Some(behalf.patience), &self.id).await,
+                Err(error) => Err(error),
+            };
+            match answered {
                 Err(SendError::Lost(_)) if tries > 0 => again = true,
                 // This time; but nobody knows of the time before.
                 Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
-                answer => break answer?,
+                answered => break answered?,
             }
         };
-        // Under the id that the client knows.
-        let message = match Reply::read(&answer.message) {
-            Some(Reply { result: Some(result), .. }) => message::result(&self.id, result.get()),
-            Some(Reply { error: Some(error), .. }) => {
-                format!(r#"{{"jsonrpc":"2.0","id":{},"error":{}}}"#, self.id, error.get())
-            }
-            Some(_) | None => {
-                return Ok(Answer::Whole {
-                    status: answer.status,
-                    headers: answer.headers,
-                    body: answer.message,
-                });
-            }
-        };
-        Ok(Answer::Whole { status: answer.status, headers: HeaderMap::new(), body: message.into() })
+        let is_an_answer = Reply::read(&answer.message).is_some();
+        let headers = if is_an_answer { HeaderMap::new() } else { answer.headers };
+        Ok(Answer::Whole { status: answer.status, headers, body: answer.message })
     }
 }

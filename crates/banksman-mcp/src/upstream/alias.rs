@@ -49,6 +49,11 @@ pub(super) fn renamed(request: &[u8], ours: &str, theirs: Route) -> Option<(Byte
 }
 
 impl Alias {
+    /// Of a request that we write ourselves.
+    pub(super) fn of(theirs: Route) -> Self {
+        Self { theirs, wants_log: false }
+    }
+
     /// The program's answer, as its client knows it.
     pub(super) fn of_answer(&self, answer: &[u8]) -> Option<Bytes> {
         let mut members = Members::read_bytes(answer)?;

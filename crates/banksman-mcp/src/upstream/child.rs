@@ -270,10 +270,7 @@ impl Child {
                     line.into_iter().for_each(|line| waiting.post.answer(line));
                 }
             }
-            (Some(id), Some(method)) if self.manner != Manner::ForClient => match method.as_str() {
-                "ping" => self.tell_at_once(message::result(id.get(), "{}").into()),
-                _ => self.refuse(id.get()),
-            },
+            (Some(id), Some(method)) if self.manner != Manner::ForClient => self.refuse(id.get(), &method),
             // Some clients would take it for the answer to something else that they asked.
             (_, Some(_)) if is_also_an_answer(&line) => {
                 tracing::debug!("a message of two kinds was left out")
@@ -282,7 +279,7 @@ impl Child {
             (id, Some(method)) => {
                 let handed_on = self.hand_on(&line, id.is_some(), &method, head.params);
                 if let (Some(id), false) = (id, handed_on) {
-                    self.refuse(id.get());
+                    self.refuse(id.get(), &method);
                 }
             }
             (None, None) => {}
@@ -290,8 +287,8 @@ impl Child {
     }
 
     /// Whoever asks waits for an answer, though nobody can give one.
-    fn refuse(&self, id: &str) {
-        self.tell_at_once(message::error(id, -32601, "nobody is there to answer").into());
+    fn refuse(&self, id: &str, method: &str) {
+        self.tell_at_once(message::for_nobody(method, id).into());
     }
 
     /// Hands on what the server says of a request, to the client whose request that is and to no other.

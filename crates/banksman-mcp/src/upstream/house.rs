@@ -14,7 +14,8 @@ use super::http::{SESSION, own_headers};
 use super::reply::{Final, Reply};
 use super::rooms::{For, Meeting, Need, Open, Room};
 use super::{
-    Child, Lane, MET_WITHIN, Manner, Reach, Route, SendError, Slot, Upstream, WAYS_WITHIN, not_met_in_time,
+    Answer, Child, Lane, MET_WITHIN, Manner, Reach, Route, SendError, Slot, Upstream, WAYS_WITHIN,
+    not_met_in_time,
 };
 use crate::message::{self, ERA_ONE, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
@@ -73,7 +74,7 @@ impl Upstream {
         }
     }
 
-    /// The same, with all of the answer.
+    /// The same, with all of the answer, as one to the request `0`.
     ///
     /// # Errors
     /// If there is no answer.
@@ -83,6 +84,22 @@ impl Upstream {
         method: &str,
         params: &str,
     ) -> Result<Final, SendError> {
+        let nobodys = Route { id: "0".to_owned(), progress: None };
+        let answer = self.ask_aloud(behalf, method, params, &nobodys).await?;
+        answer.conclude_within(Some(behalf.patience), &nobodys.id).await
+    }
+
+    /// The same, message by message, under the names by which a client knows its request.
+    ///
+    /// # Errors
+    /// If it was not sent, or nobody knows.
+    pub(crate) async fn ask_aloud(
+        &self,
+        behalf: Behalf<'_>,
+        method: &str,
+        params: &str,
+        theirs: &Route,
+    ) -> Result<Answer, SendError> {
         let room = self.house.room(behalf.agent);
         let is_call = behalf.agent.is_some() && method == "tools/call";
         let need = if is_call { Need::Call } else { Need::Question };
@@ -91,17 +108,16 @@ impl Upstream {
             let meeting =
                 timeout(behalf.patience.clamp(MET_WITHIN, WAYS_WITHIN), self.house_session(&room, need));
             let open = meeting.await.unwrap_or_else(|_| Err(not_met_in_time()))?;
-            let id = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
+            let ours = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
             let (lane, params) = framed(&open, method, params, behalf.headers);
-            let text = message::request(&id, method, &params);
-            let answer = lane
-                .answer_within(text.into(), Route { id: id.clone(), progress: None }, behalf.patience)
-                .await;
+            let params = if theirs.progress.is_some() { with_token(&params, &ours) } else { params };
+            let text = message::request(&ours, method, &params);
+            let answer = lane.ask_known_as(text.into(), ours, theirs, &room).await;
             room.use_now();
             match answer {
                 // The server has forgotten our session. It says so instead of doing anything, so asking again is safe.
-                Ok(answer)
-                    if attempt == 0 && open.lane.is_forgotten_by(answer.status, &answer.message, &id) =>
+                Ok(Answer::Whole { status, ref body, .. })
+                    if attempt == 0 && open.lane.is_forgotten_by(status, body, &theirs.id) =>
                 {
                     room.forget(&open);
                 }
@@ -401,6 +417,16 @@ fn framed(open: &Open, method: &str, params: &str, more: &HeaderMap) -> (Lane, S
         set("mcp-name", &named);
     }
     (Lane::Http { upstream: Arc::clone(upstream), headers }, with_meta(params))
+}
+
+/// Parameters with a token for progress.
+fn with_token(params: &str, token: &str) -> String {
+    let mut params = Members::read(params).unwrap_or_default();
+    let mut meta = params.get("_meta").and_then(Members::read).unwrap_or_default();
+    meta.set("progressToken", token);
+    let meta = meta.write();
+    params.set("_meta", meta);
+    params.write()
 }
 
 pub(crate) fn with_meta(params: &str) -> String {

@@ -10,11 +10,14 @@ use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout};
 
+use super::alias::Alias;
 use super::http::{HttpUpstream, SESSION, own_headers};
 use super::reply::{Final, Reply};
+use super::rooms::Room;
 use super::{Child, Mailbox, SendError, Wants};
 use crate::body::EVENTS;
-use crate::message::ERA_TWO;
+use crate::message::{self, ERA_TWO};
+use crate::raw::Members;
 use crate::sse::{self, Event};
 
 /// A longer answer is an attack on our memory.
@@ -75,20 +78,6 @@ impl Lane {
         self.ask_for(Wants::Answer, message, route).await?.conclude(&id).await
     }
 
-    /// The same; a server that closes its stream meanwhile is asked for the rest for so long.
-    ///
-    /// # Errors
-    /// If it was not sent, or nobody knows.
-    pub(crate) async fn answer_within(
-        &self,
-        message: Bytes,
-        route: Route,
-        patience: Duration,
-    ) -> Result<Final, SendError> {
-        let id = route.id.clone();
-        self.ask_for(Wants::Answer, message, route).await?.conclude_within(Some(patience), &id).await
-    }
-
     async fn ask_for(&self, wants: Wants, message: Bytes, route: Route) -> Result<Answer, SendError> {
         match self {
             Self::Http { upstream, headers } => {
@@ -105,6 +94,32 @@ impl Lane {
                 Ok(Answer::Stream(Stream::of_child(child.ask_for(wants, message, route).await?)))
             }
         }
+    }
+
+    /// The same as `ask`, for a request of ours in the session of a room, under the names by which a client knows it.
+    ///
+    /// # Errors
+    /// If it was not sent, or nobody knows.
+    pub(super) async fn ask_known_as(
+        &self,
+        message: Bytes,
+        ours: String,
+        theirs: &Route,
+        room: &Arc<Room>,
+    ) -> Result<Answer, SendError> {
+        let route = Route { id: ours.clone(), progress: theirs.progress.as_ref().map(|_| ours.clone()) };
+        let alias = Alias::of(theirs.clone());
+        Ok(match self.ask(message, route).await? {
+            Answer::Stream(mut stream) => {
+                let (lane, room) = (self.clone(), Arc::clone(room));
+                stream.known_as = Some(KnownAs { ours, alias, lane, _room: room });
+                Answer::Stream(stream)
+            }
+            Answer::Whole { status, headers, body } => {
+                let answer = Reply::to(&body, &ours).and_then(|_| alias.of_answer(&body));
+                Answer::Whole { status, headers, body: answer.unwrap_or(body) }
+            }
+        })
     }
 
     /// Whether this answer to the request with this id says that the server knows nothing of the session, so that it has
@@ -164,8 +179,42 @@ pub(crate) struct Stream {
     source: Source,
     /// The first message, if it was looked at before it was wanted.
     first: Option<Event>,
+    /// What the request is called where these messages go.
+    known_as: Option<KnownAs>,
     /// What came before the first message.
     pub(crate) headers: HeaderMap,
+}
+
+/// A request that we ask in a session of ours for a client who calls it otherwise.
+struct KnownAs {
+    ours: String,
+    alias: Alias,
+    lane: Lane,
+    /// Its session is in use for so long.
+    _room: Arc<Room>,
+}
+
+impl KnownAs {
+    /// The answer, and how far it is, as the client knows them. It wants to hear nothing else that is said in that session,
+    /// and nobody is there to answer what is asked.
+    fn translated(&self, event: &Event) -> Option<Event> {
+        if Reply::to(&event.data, &self.ours).is_some() {
+            return self.alias.of_answer(&event.data).map(Event::of);
+        }
+        let said = Members::read_bytes(&event.data)?;
+        match (said.text("method")?, said.get("id")) {
+            (method, Some(id)) => {
+                let (lane, answer) = (self.lane.clone(), message::for_nobody(&method, id));
+                tokio::spawn(async move { drop(lane.tell(answer.into()).await) });
+                None
+            }
+            (method, None) if method == "notifications/progress" => {
+                let token = Members::read(said.get("params")?)?.get("progressToken")?.to_owned();
+                if token == self.ours { self.alias.of_notification(&event.data).map(Event::of) } else { None }
+            }
+            (_, None) => None,
+        }
+    }
 }
 
 enum Source {
@@ -192,7 +241,7 @@ struct Resume {
 impl Stream {
     pub(crate) fn over_http(body: Incoming, headers: HeaderMap) -> Self {
         let connection = Connection { body, reader: sse::Reader::new(MAX_ANSWER), resume: None };
-        Self { source: Source::Http(Box::new(connection)), first: None, headers }
+        Self { source: Source::Http(Box::new(connection)), first: None, known_as: None, headers }
     }
 
     /// The same, for the answer to a request.
@@ -213,7 +262,7 @@ impl Stream {
     }
 
     pub(crate) fn of_child(messages: Mailbox) -> Self {
-        Self { source: Source::Child(messages), first: None, headers: HeaderMap::new() }
+        Self { source: Source::Child(messages), first: None, known_as: None, headers: HeaderMap::new() }
     }
 
     /// From now on nobody is there for anything but the answer: what a program says or asks is left to others.
@@ -251,11 +300,18 @@ impl Stream {
         if let Some(first) = self.first.take() {
             return Ok(Some(first));
         }
+        loop {
+            let Some(event) = self.receive().await? else { return Ok(None) };
+            let Some(known_as) = &self.known_as else { return Ok(Some(event)) };
+            if let Some(event) = known_as.translated(&event) {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Result<Option<Event>, SendError> {
         match &mut self.source {
-            Source::Child(messages) => Ok(messages.recv().await.map(|data| {
-                let text = String::from_utf8_lossy(&data);
-                Event { raw: sse::event(&text), data }
-            })),
+            Source::Child(messages) => Ok(messages.recv().await.map(Event::of)),
             Source::Http(connection) => connection.next().await,
         }
     }
@@ -367,7 +423,10 @@ mod tests {
         });
         let lane = Lane::http(&Arc::new(HttpUpstream::new(uri, Vec::new())), own_headers(), None);
         let route = Route { id: "1".to_owned(), progress: None };
-        let asked = lane.answer_within(Bytes::from_static(b"{}"), route, Duration::from_millis(500));
+        let asked = async {
+            let answer = lane.ask(Bytes::from_static(b"{}"), route).await?;
+            answer.conclude_within(Some(Duration::from_millis(500)), "1").await
+        };
         let answer = tokio::time::timeout(Duration::from_secs(10), asked).await.expect("it has no end");
         assert_eq!(answer.err(), Some(SendError::Lost("its answer did not come in time".to_owned())));
     }

@@ -9,6 +9,7 @@
 )]
 
 mod batches;
+mod between;
 mod calls;
 mod client;
 mod conformance;

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -60,6 +61,17 @@ impl Mood {
             .collect()
     }
 
+    /// Waits until it was told such a thing.
+    pub(crate) async fn is_told(&self, such: impl Fn(&Value) -> bool) {
+        for _ in 0..500 {
+            if self.inside.asked.lock().unwrap().iter().any(&such) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("it was told nothing like that: {:?}", self.inside.asked.lock().unwrap());
+    }
+
     /// What it is answered with: this result.
     pub(crate) fn said(message: &Value, result: &Value) -> (u16, String) {
         (200, json!({"jsonrpc": "2.0", "id": message["id"], "result": result}).to_string())
@@ -88,9 +100,11 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Str
         return StatusCode::ACCEPTED.into_response();
     }
     let (status, text) = (inside.answers)(&message, &headers);
+    let is_stream = text.starts_with("data:");
     let mut response = (StatusCode::from_u16(status).unwrap(), text).into_response();
     let headers = response.headers_mut();
-    headers.insert("content-type", "application/json".parse().unwrap());
+    let kind = if is_stream { "text/event-stream" } else { "application/json" };
+    headers.insert("content-type", kind.parse().unwrap());
     if message["method"] == "initialize" && status == 200 {
         let session = format!("session-{}", inside.asked.lock().unwrap().len());
         headers.insert("mcp-session-id", session.parse().unwrap());
@@ -98,7 +112,7 @@ async fn answer(State(inside): State<Arc<Inside>>, headers: HeaderMap, body: Str
     response
 }
 
-async fn before(server: &Mood) -> World {
+pub(crate) async fn before(server: &Mood) -> World {
     World::start(&format!("version: 1\nupstreams:\n{}", server.config("mood"))).await
 }
 
