@@ -1,11 +1,13 @@
 //! What a command works with: where the server is, who is asking, and where to write.
 
+use std::fmt::Display;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use banksman_client::Client;
 use banksman_core::Timestamp;
+use banksman_core::wire::List;
 use serde::Serialize;
 
 use crate::cli::{DEFAULT_URL, Globals};
@@ -81,6 +83,31 @@ impl Context {
         } else {
             self.print(&format!("{text}\n"))
         }
+    }
+
+    /// Writes a list of the server's: all of it for programs, and for people a table, or that there is nothing.
+    pub(crate) fn print_list<T: Serialize>(
+        &self,
+        list: &List<T>,
+        nothing: &str,
+        table: impl FnOnce(&[T]) -> String,
+    ) -> anyhow::Result<()> {
+        if self.globals.json {
+            self.print_json(list)
+        } else if list.items.is_empty() {
+            self.print(&format!("{nothing}\n"))
+        } else {
+            self.print(&table(&list.items))
+        }
+    }
+
+    /// Says that something is over. The API answers with nothing; programs still get a document.
+    pub(crate) fn print_over(&self, how: &str, id: impl Display + Serialize) -> anyhow::Result<()> {
+        #[derive(Serialize)]
+        struct Over<I> {
+            id: I,
+        }
+        if self.globals.json { self.print_json(&Over { id }) } else { self.print(&format!("{how}: {id}.\n")) }
     }
 
     /// Whether someone is there to answer a question.

@@ -6,7 +6,6 @@ use std::time::Duration;
 use banksman_core::wire::{DelegationBody, DelegationView};
 use banksman_core::{DelegationId, Timestamp};
 use clap::Subcommand;
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::display::Visible;
@@ -57,12 +56,6 @@ enum Command {
     },
 }
 
-/// The API answers with nothing; programs still get a document.
-#[derive(Serialize)]
-struct Revoked {
-    id: DelegationId,
-}
-
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => delegate(args, context),
@@ -98,21 +91,14 @@ fn delegate(args: &Args, context: &Context) -> anyhow::Result<()> {
 
 fn list(too_wide: TooWide, context: &Context) -> anyhow::Result<()> {
     let delegations = context.client()?.delegations()?;
-    if context.globals.json {
-        context.print_json(&delegations)
-    } else if delegations.items.is_empty() {
-        context.print("Nobody decides in another's place.\n")
-    } else {
-        context.print(&table(&delegations.items, too_wide, context))
-    }
+    context.print_list(&delegations, "Nobody decides in another's place.", |delegations| {
+        table(delegations, too_wide, context)
+    })
 }
 
 fn revoke(id: DelegationId, context: &Context) -> anyhow::Result<()> {
     context.client()?.revoke_delegation(id)?;
-    if context.globals.json {
-        return context.print_json(&Revoked { id });
-    }
-    context.print(&format!("Ended: {id}.\n"))
+    context.print_over("Ended", id)
 }
 
 fn roles(delegation: &DelegationView) -> String {

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use banksman_core::FreezeId;
 use banksman_core::wire::{FreezeBody, FreezeView};
 use clap::Subcommand;
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::display::{Tone, Visible};
@@ -54,12 +53,6 @@ enum Command {
     },
 }
 
-/// The API answers with nothing; programs still get a document.
-#[derive(Serialize)]
-struct Lifted {
-    id: FreezeId,
-}
-
 pub(crate) fn run(args: &Args, context: &Context) -> anyhow::Result<ExitCode> {
     match &args.command {
         None => freeze(args, context),
@@ -86,21 +79,12 @@ fn freeze(args: &Args, context: &Context) -> anyhow::Result<()> {
 
 fn list(too_wide: TooWide, context: &Context) -> anyhow::Result<()> {
     let freezes = context.client()?.freezes()?;
-    if context.globals.json {
-        context.print_json(&freezes)
-    } else if freezes.items.is_empty() {
-        context.print("Nothing is frozen.\n")
-    } else {
-        context.print(&table(&freezes.items, too_wide, context))
-    }
+    context.print_list(&freezes, "Nothing is frozen.", |freezes| table(freezes, too_wide, context))
 }
 
 fn lift(id: FreezeId, context: &Context) -> anyhow::Result<()> {
     context.client()?.unfreeze(id)?;
-    if context.globals.json {
-        return context.print_json(&Lifted { id });
-    }
-    context.print(&format!("Lifted: {id}.\n"))
+    context.print_over("Lifted", id)
 }
 
 fn what(freeze: &FreezeView) -> String {

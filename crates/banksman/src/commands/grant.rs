@@ -6,7 +6,6 @@ use std::time::Duration;
 use banksman_core::wire::{GrantBody, GrantView};
 use banksman_core::{Digest, GrantId, GrantMatch};
 use clap::Subcommand;
-use serde::Serialize;
 
 use crate::context::Context;
 use crate::display::Visible;
@@ -57,12 +56,6 @@ enum Command {
     },
 }
 
-/// The API answers with nothing; programs still get a document.
-#[derive(Serialize)]
-struct Revoked {
-    id: GrantId,
-}
-
 /// Reads `name=pattern`.
 pub(crate) fn parse_pattern(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
@@ -105,21 +98,12 @@ fn grant(args: &Args, context: &Context) -> anyhow::Result<()> {
 
 fn list(too_wide: TooWide, context: &Context) -> anyhow::Result<()> {
     let grants = context.client()?.grants()?;
-    if context.globals.json {
-        context.print_json(&grants)
-    } else if grants.items.is_empty() {
-        context.print("Nothing is granted.\n")
-    } else {
-        context.print(&table(&grants.items, too_wide, context))
-    }
+    context.print_list(&grants, "Nothing is granted.", |grants| table(grants, too_wide, context))
 }
 
 fn revoke(id: GrantId, context: &Context) -> anyhow::Result<()> {
     context.client()?.revoke_grant(id)?;
-    if context.globals.json {
-        return context.print_json(&Revoked { id });
-    }
-    context.print(&format!("Revoked: {id}.\n"))
+    context.print_over("Revoked", id)
 }
 
 /// Which calls, in a few words.
