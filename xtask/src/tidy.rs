@@ -50,14 +50,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "banksman-mcp",
-        &[
-            "banksman-config",
-            "banksman-core",
-            "banksman-policy",
-            "banksman-secrets",
-            "banksman-store",
-            "banksman-engine",
-        ],
+        &["banksman-config", "banksman-core", "banksman-secrets", "banksman-store", "banksman-engine"],
     ),
     (
         "banksman-oidc",

@@ -123,11 +123,33 @@ impl Peer {
                 }
                 answer(id, text("gone"));
             }
-            "ask" | "send_ask" if params.get("inputResponses").is_none() => answer(
+            "ask_roots"
+                if params["_meta"]["io.modelcontextprotocol/clientCapabilities"].get("roots").is_none() =>
+            {
+                answer(id, text("nobody to ask"));
+            }
+            // Two questions, and then a third.
+            "ask_more" if params.get("inputResponses").is_none() => answer(
+                id,
+                json!({"resultType": "input_required", "inputRequests": {
+                    "who": {"method": "elicitation/create", "params": {"mode": "form", "message": "Who?", "requestedSchema": {"type": "object", "properties": {}}}},
+                    "where": {"method": "roots/list"}}, "requestState": "first"}),
+            ),
+            "ask_more" if params["requestState"] == "first" => answer(
+                id,
+                json!({"resultType": "input_required", "requestState": format!("{}", params["inputResponses"]),
+                    "inputRequests": {"what": {"method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}}),
+            ),
+            "ask_more" => {
+                let heard =
+                    format!("{} {}", params["requestState"].as_str().unwrap(), params["inputResponses"]);
+                answer(id, text(&heard));
+            }
+            "ask" | "send_ask" | "ask_roots" if params.get("inputResponses").is_none() => answer(
                 id,
                 json!({"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}, "requestState": "peer-state"}),
             ),
-            "ask" | "send_ask" => {
+            "ask" | "send_ask" | "ask_roots" => {
                 let heard = format!("{} {}", params["requestState"], params["inputResponses"]["q"]["roots"]);
                 answer(id, text(&heard));
             }

@@ -16,6 +16,7 @@ use crate::hold::{ending_of, without_our_state};
 use crate::message::{self, Era};
 use crate::outcome::Keep;
 use crate::present::{self, Held};
+use crate::questions::Askable;
 use crate::rounds::{Round, RoundError, Why};
 use crate::seal::Purpose;
 use crate::upstream::Upstream;
@@ -147,6 +148,7 @@ async fn run(
         round,
         keep,
         shared: visit.shared,
+        askable: Askable::of(visit.session.as_ref(), visit.era),
         again: false,
     };
     let gateway = Arc::clone(&visit.gateway);

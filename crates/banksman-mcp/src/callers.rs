@@ -10,6 +10,7 @@ use tokio::time::timeout;
 use crate::gateway::Gateway;
 use crate::message::Era;
 use crate::open_stream::OpenStream;
+use crate::questions::Askable;
 use crate::session::{Session, Sessions};
 use crate::upstream::http::{own_headers, passed_on};
 use crate::upstream::{Lane, Reach, SendError, Upstream, WAYS_WITHIN, not_met_in_time};
@@ -85,6 +86,7 @@ pub(crate) struct Listener {
     pub(crate) shared: bool,
     plain: bool,
     session: Option<Session>,
+    pub(crate) askable: Option<Askable>,
     headers: HeaderMap,
     /// Weak: who waits decides for how long it is open.
     pub(crate) stream: Weak<OpenStream>,
@@ -101,6 +103,7 @@ impl Listener {
             shared: visit.shared,
             plain: visit.is_plain(),
             session: visit.session.clone(),
+            askable: Askable::of(visit.session.as_ref(), visit.era),
             headers: passed_on(&visit.headers),
             stream: Arc::downgrade(stream),
         }

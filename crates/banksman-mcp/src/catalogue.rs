@@ -4,6 +4,8 @@
 //! through any more without asking, until an operator has accepted what it says now. That it says again what it first
 //! said ends nothing: it may tell us one thing and its clients another.
 
+mod known;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
@@ -18,25 +20,13 @@ use crate::definition::{MAX_PAGE_BYTES, PageError, Tool, by_name, read, stable, 
 use crate::pins::{Pinned, Pins, PinsError};
 use crate::raw::Members;
 use crate::upstream::Upstream;
-
-/// What we know is looked up again after this long, when a tool is called.
-const FRESH: Duration = Duration::from_secs(300);
-
-/// A tool that we do not know makes us ask again, but not more often than this.
-const ASK_AGAIN: Duration = Duration::from_secs(10);
+use known::{Known, LookedUp};
 
 /// Pages of a list that never ends are left unread.
 const MAX_PAGES: usize = 100;
 
 /// A server that does not list all its tools for so long does not list them.
 const LISTED_WITHIN: Duration = Duration::from_secs(30);
-
-/// So many tools of one server are known at a time, and so much of them.
-const MOST_KNOWN: usize = 10_000;
-const MOST_KNOWN_BYTES: usize = 16 * 1024 * 1024;
-
-/// What a client was shown lately is known, also if the server lists it to nobody else.
-const LATELY: Duration = Duration::from_secs(3600);
 
 /// The rule that a verdict names when nobody can say what a tool is.
 const UNREADABLE: &str = "mcp: the server's list of tools cannot be read for sure";
@@ -96,103 +86,6 @@ enum Extent {
     Whole,
     /// It has more pages than anybody reads.
     BrokenOff,
-}
-
-struct Listed {
-    tool: Arc<Tool>,
-    at: Instant,
-    bytes: usize,
-}
-
-#[derive(Default)]
-struct Known {
-    tools: HashMap<String, Listed>,
-    /// How much is known, in bytes.
-    bytes: usize,
-    /// When it last listed a tool for which there was no room. Of a tool that is not known it may have said anything then.
-    overflowed_at: Option<Instant>,
-    complete_at: Option<Instant>,
-    asked_at: Option<Instant>,
-    /// Whether it is being asked: open for so long.
-    under_way: Option<watch::Receiver<()>>,
-    /// Why it could not be asked, the last time.
-    failure: Option<ListError>,
-}
-
-/// What looking for a tool comes to.
-enum LookedUp {
-    Known(Arc<Tool>),
-    /// Its server is being asked, until this closes.
-    Asked(watch::Receiver<()>),
-    Unknown,
-}
-
-impl Known {
-    /// A tool as it is known; `None` if its server has to be asked.
-    fn look_up(&self, name: &str) -> Option<LookedUp> {
-        let is_old = |at: Option<Instant>, after: Duration| at.is_none_or(|at| at.elapsed() > after);
-        let may_ask = is_old(self.asked_at, ASK_AGAIN);
-        match self.tool(name) {
-            Some(_) if may_ask && is_old(self.complete_at, FRESH) => None,
-            Some(tool) => Some(LookedUp::Known(tool)),
-            None if may_ask => None,
-            None => {
-                let under_way = self.under_way.clone().filter(|asked| asked.has_changed().is_ok());
-                Some(under_way.map_or(LookedUp::Unknown, LookedUp::Asked))
-            }
-        }
-    }
-
-    fn tool(&self, name: &str) -> Option<Arc<Tool>> {
-        self.tools.get(name).map(|listed| Arc::clone(&listed.tool))
-    }
-
-    fn forget(&mut self, name: &str) {
-        if let Some(forgotten) = self.tools.remove(name) {
-            self.bytes = self.bytes.saturating_sub(forgotten.bytes);
-        }
-    }
-
-    /// There is no room for a tool that has not changed, as far as anybody can tell.
-    fn overflow(&mut self, name: &str) {
-        self.overflowed_at = Some(Instant::now());
-        // What has changed stays known as that, whatever becomes of the rest.
-        if self.tool(name).is_none_or(|tool| tool.changes.is_empty()) {
-            self.forget(name);
-        }
-    }
-
-    /// Takes in what a server says of a tool, if there is room for it. For that it has changed there always is: a server
-    /// could fill up the room first, and then its changed tool would be let through like one that nobody has listed.
-    fn take(&mut self, name: String, tool: Tool) {
-        self.forget(&name);
-        let at = Instant::now();
-        let bytes = name.len() + tool.bytes();
-        if self.tools.len() < MOST_KNOWN && self.bytes + bytes <= MOST_KNOWN_BYTES {
-            self.bytes += bytes;
-            self.tools.insert(name, Listed { tool: Arc::new(tool), at, bytes });
-        } else if tool.changes.is_empty() {
-            self.overflow(&name);
-        } else {
-            self.overflowed_at = Some(at);
-            // So few bytes that the pins, which have a bound of their own, are bound enough.
-            self.tools.insert(name, Listed { tool: Arc::new(tool.in_brief()), at, bytes: 0 });
-        }
-    }
-
-    /// A whole list was begun at this time, and what was not in it is no more; but for what has changed, because it would be
-    /// let through again, and for what a client was shown lately.
-    fn listed_whole(&mut self, since: Instant) {
-        self.tools.retain(|_, listed| {
-            let stays = listed.at >= since || !listed.tool.changes.is_empty() || listed.at.elapsed() < LATELY;
-            if !stays {
-                self.bytes = self.bytes.saturating_sub(listed.bytes);
-            }
-            stays
-        });
-        self.overflowed_at = self.overflowed_at.filter(|at| *at >= since);
-        self.complete_at = Some(Instant::now());
-    }
 }
 
 /// What is known of every server's tools.
@@ -370,6 +263,7 @@ mod tests {
 
     use banksman_core::Annotations;
 
+    use super::known::{LATELY, MOST_KNOWN_BYTES};
     use super::*;
 
     fn page(description: &str, more: &str) -> String {

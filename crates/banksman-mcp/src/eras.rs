@@ -12,7 +12,7 @@ use crate::raw::{Members, quoted};
 use crate::relay::{new_session, sealed, unreachable};
 use crate::upstream::http::SESSION;
 use crate::upstream::reply::{Final, Reply};
-use crate::upstream::{Behalf, SendError, Upstream};
+use crate::upstream::{Behalf, NO_CAPABILITIES, SendError, Upstream};
 use crate::visit::Visit;
 use crate::words;
 
@@ -114,7 +114,8 @@ async fn ask(
     let params = Members::read_bytes(&bytes).and_then(|all| all.get("params").map(str::to_owned));
     let params = without_meta(&params.unwrap_or_else(|| "{}".to_owned()));
     let (agent, headers) = (Some(visit.caller.name.as_str()), &HeaderMap::new());
-    let answer = upstream.ask_as(Behalf { agent, headers, patience: PATIENCE }, method, &params).await?;
+    let behalf = Behalf { agent, headers, patience: PATIENCE, capabilities: NO_CAPABILITIES };
+    let answer = upstream.ask_as(behalf, method, &params).await?;
     match Reply::read(&answer.message) {
         Some(Reply { result: Some(result), .. }) => Ok(Ok(result.get().to_owned())),
         Some(Reply { error: Some(error), .. }) => Ok(Err(error.get().to_owned())),

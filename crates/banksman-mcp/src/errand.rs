@@ -8,11 +8,13 @@ use banksman_engine::EngineError;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::sleep;
 
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
 use crate::open_stream::{self, Closed, OpenStream};
 use crate::outcome::{Facts, Keep, outcome};
+use crate::questions::Askable;
 use crate::raw::Members;
 use crate::relay::{may_pass, refuses_us};
 use crate::rounds::{Round, Why};
@@ -25,6 +27,9 @@ use crate::{headers, words};
 
 /// Messages on their way to one client.
 pub(crate) const QUEUE: usize = 64;
+
+/// How often to look whether a client is still there while its server says nothing.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// How often writing an outcome down is tried.
 const RECORD_TRIES: u32 = 8;
@@ -48,6 +53,8 @@ pub(crate) struct Errand {
     pub(crate) keep: Keep,
     /// Whether the client speaks to several servers at once.
     pub(crate) shared: bool,
+    /// The client that listens, if it can be asked something.
+    pub(crate) askable: Option<Askable>,
     /// Whether it was on its way before, so that it may have run though this time it does not get there.
     pub(crate) again: bool,
 }
@@ -96,6 +103,7 @@ impl Errand {
             round: 0,
             keep: Keep::HERE,
             shared: false,
+            askable: None,
             again: false,
         }
     }
@@ -164,7 +172,19 @@ impl Errand {
         };
         stream.resume_for(self.time_left(gateway));
         let ended = loop {
-            let event = match stream.next().await {
+            let next = loop {
+                tokio::select! {
+                    next = stream.next() => break next,
+                    () = sleep(LOOK), if !matches!(client, Client::Gone) => {
+                        if client.is_gone() {
+                            client = Client::Gone;
+                            // What is asked from now on, somebody else may answer.
+                            stream.only_answer();
+                        }
+                    }
+                }
+            };
+            let event = match next {
                 Ok(Some(event)) => event,
                 Ok(None) => break Ended::Lost("it ended without an answer".to_owned()),
                 Err(error) => break Ended::Lost(error.to_string()),
@@ -344,6 +364,14 @@ enum Client {
 }
 
 impl Client {
+    fn is_gone(&self) -> bool {
+        match self {
+            Self::Own(events) => events.is_closed(),
+            Self::Waits(stream) => stream.upgrade().is_none_or(|stream| stream.is_closed()),
+            Self::Gone => true,
+        }
+    }
+
     async fn hear(&mut self, event: Bytes) {
         let heard = match self {
             Self::Own(events) => open_stream::send(events, event).await,
@@ -368,7 +396,7 @@ impl Gateway {
                 Ok(_) => return,
                 Err(EngineError::Store(error)) => {
                     tracing::warn!(action = %case.id, %error, "an outcome could not be written down; trying again");
-                    tokio::time::sleep(pause).await;
+                    sleep(pause).await;
                     pause = pause.saturating_mul(2);
                 }
                 Err(error) => {

@@ -15,8 +15,10 @@ use crate::catalogue::Catalogue;
 use crate::config::Config;
 use crate::headers;
 use crate::hold::Holds;
+use crate::labels;
 use crate::message::{self, Message, Shape};
 use crate::owners::Owners;
+use crate::questions::Questions;
 use crate::seal::{Purpose, Seal};
 use crate::session::{Session, Sessions};
 use crate::upstream::Upstream;
@@ -35,6 +37,7 @@ pub struct Gateway {
     pub(crate) owners: Owners,
     pub(crate) sessions: Sessions,
     pub(crate) holds: Holds,
+    pub(crate) questions: Questions,
     pub(crate) seal: Seal,
 }
 
@@ -69,6 +72,7 @@ impl Gateway {
             owners: Owners::default(),
             sessions: Sessions::default(),
             holds: Holds::default(),
+            questions: Questions::default(),
             seal,
         }))
     }
@@ -210,5 +214,5 @@ pub(crate) fn bad_request(id: &str, code: i32, problem: &str) -> Response<Body> 
 
 /// Whether a message is a question that only we can answer to.
 pub(crate) fn is_for_us(message: &Message) -> bool {
-    matches!(message.shape(), Shape::Answer) && message.id().starts_with("\"banksman-")
+    matches!(message.shape(), Shape::Answer) && message.id().starts_with(labels::OURS)
 }

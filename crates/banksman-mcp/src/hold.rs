@@ -382,10 +382,10 @@ impl Gateway {
         let listener = hold.callers().take_listener();
         if let Some(listener) = listener {
             let way = way_of(listener.way().lane(self, &upstream).await, Way::Clients);
-            let Listener { message, id, progress, era, shared, stream, .. } = listener;
+            let Listener { message, id, progress, era, shared, askable, stream, .. } = listener;
             let message = without_our_state(message);
-            let errand =
-                Errand { message, id, progress, era, shared, ..Errand::of(upstream, case, asked, way) };
+            let of_nobody = Errand::of(upstream, case, asked, way);
+            let errand = Errand { message, id, progress, era, shared, askable, ..of_nobody };
             return (errand, Out::Open(stream));
         }
         let origin = hold.callers().origin(&self.sessions);

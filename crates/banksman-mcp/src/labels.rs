@@ -39,11 +39,15 @@ pub(crate) fn parts(name: &str) -> Option<(&str, &str)> {
     name.split_once(BETWEEN).filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
 }
 
-/// A request of a server, under an id that says whose it is; `None` if it is no request.
+/// How ids of what we ask ourselves begin.
+pub(crate) const OURS: &str = "\"banksman-";
+
+/// A request of a server, under an id that says whose it is; `None` if it is no request, or one by us.
 pub(crate) fn outward(server: &str, message: &[u8]) -> Option<String> {
     let mut members = Members::read_bytes(message)?;
     members.get("method")?;
-    let id = quoted(&name(server, members.get("id")?));
+    let id = members.get("id").filter(|id| !id.starts_with(OURS))?;
+    let id = quoted(&name(server, id));
     members.set("id", id);
     Some(members.write())
 }

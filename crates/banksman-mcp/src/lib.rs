@@ -14,6 +14,7 @@ mod body;
 mod headers;
 mod message;
 mod names;
+mod questions;
 mod raw;
 mod seal;
 mod sse;

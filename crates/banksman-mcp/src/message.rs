@@ -177,14 +177,19 @@ impl Message {
 
     /// What the client says of itself: in era two with each request, in era one when it initializes.
     pub(crate) fn client(&self) -> ClientSays {
-        let says = |info: Option<&Json>, capabilities: Option<&Json>| ClientSays {
-            name: info.and_then(|info| info.get("name")).and_then(Json::as_str).map(str::to_owned),
-            url_elicitation: capabilities
-                .and_then(|all| all.get("elicitation"))
-                .is_some_and(|elicitation| elicitation.get("url").is_some()),
-            tasks: capabilities
-                .and_then(|all| all.get("extensions"))
-                .is_some_and(|extensions| extensions.get(TASKS).is_some()),
+        let says = |info: Option<&Json>, capabilities: Option<&Json>| {
+            let can = |what: &str| capabilities.and_then(|all| all.get(what));
+            let elicits =
+                |how: &str| can("elicitation").is_some_and(|elicitation| elicitation.get(how).is_some());
+            ClientSays {
+                name: info.and_then(|info| info.get("name")).and_then(Json::as_str).map(str::to_owned),
+                url_elicitation: elicits("url"),
+                // Before there were two kinds, it meant this one.
+                form_elicitation: can("elicitation").is_some() && (elicits("form") || !elicits("url")),
+                sampling: can("sampling").is_some(),
+                roots: can("roots").is_some(),
+                tasks: can("extensions").is_some_and(|extensions| extensions.get(TASKS).is_some()),
+            }
         };
         match self.meta() {
             Some(meta) if self.version().is_some() => {
@@ -215,9 +220,54 @@ pub(crate) struct ClientSays {
     /// It can show people a page.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) url_elicitation: bool,
+    /// It can ask people for what a form has.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) form_elicitation: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) sampling: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) roots: bool,
     /// It can ask for a result later.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) tasks: bool,
+}
+
+impl ClientSays {
+    /// Whether it can answer to this request of a server.
+    pub(crate) fn answers(&self, method: &str) -> bool {
+        match method {
+            "elicitation/create" => self.url_elicitation || self.form_elicitation,
+            "sampling/createMessage" => self.sampling,
+            "roots/list" => self.roots,
+            _ => false,
+        }
+    }
+
+    pub(crate) fn can_be_asked(&self) -> bool {
+        ["elicitation/create", "sampling/createMessage", "roots/list"]
+            .iter()
+            .any(|method| self.answers(method))
+    }
+
+    /// What it can answer, as capabilities in JSON.
+    pub(crate) fn capabilities(&self) -> String {
+        let mut all = Members::default();
+        let mut elicitation = Members::default();
+        for (kind, can) in [("form", self.form_elicitation), ("url", self.url_elicitation)] {
+            if can {
+                elicitation.set(kind, "{}");
+            }
+        }
+        if self.answers("elicitation/create") {
+            all.set("elicitation", elicitation.write());
+        }
+        for (what, can) in [("sampling", self.sampling), ("roots", self.roots)] {
+            if can {
+                all.set(what, "{}");
+            }
+        }
+        all.write()
+    }
 }
 
 /// A message with other params; nothing if it has none, or `change` gives up. What is not changed keeps its bytes.

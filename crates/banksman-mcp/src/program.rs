@@ -13,7 +13,7 @@ use crate::definition::Tool;
 use crate::message::{self, Era};
 use crate::raw::{Members, quoted};
 use crate::upstream::reply::Reply;
-use crate::upstream::{Child, Route, with_meta};
+use crate::upstream::{Child, NO_CAPABILITIES, Route, with_meta};
 
 /// What our own requests to the program are called. A client's own may not be, or it would get our answers.
 pub(crate) const OURS: &str = "\"banksman-";
@@ -65,8 +65,11 @@ impl Lists for Program {
 
     async fn page(&self, params: &str) -> Result<String, String> {
         let id = self.own_id();
-        let params =
-            if self.speaks_two.load(Ordering::Relaxed) { with_meta(params) } else { params.to_owned() };
+        let params = if self.speaks_two.load(Ordering::Relaxed) {
+            with_meta(params, NO_CAPABILITIES)
+        } else {
+            params.to_owned()
+        };
         let request = message::request(&id, "tools/list", &params);
         let route = Route { id: id.clone(), progress: None };
         let mut answers = self.child.ask(request.into(), route).await.map_err(|error| error.to_string())?;

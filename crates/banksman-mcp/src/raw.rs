@@ -28,6 +28,11 @@ impl<'a> Members<'a> {
         self.0.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_ref())
     }
 
+    /// All of them, in their order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_ref(), value.as_ref()))
+    }
+
     /// A member that is a text.
     pub(crate) fn text(&self, key: &str) -> Option<String> {
         serde_json::from_str(self.get(key)?).ok()

@@ -1,8 +1,8 @@
-//! Time spans as people write them in the configuration: the policy's own, as a duration.
+//! Time spans as people write them in the configuration: those of all our files, as a duration.
 
 use std::time::Duration;
 
-use banksman_policy::Seconds;
+use banksman_config::Seconds;
 use serde::{Deserialize, Deserializer};
 
 /// A time span, written as `90s`, `15m` or `1h`.

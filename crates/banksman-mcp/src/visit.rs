@@ -62,7 +62,8 @@ impl Visit {
             return refused;
         }
         if is_for_us(&self.message) {
-            // A client's answer to our pointer at the review page. It decides nothing.
+            // Its answer to what a server asks by us; or to our pointer at the review page, where it decides nothing.
+            self.gateway.questions.answer(self.session.as_ref(), &self.message.id(), self.bytes());
             return body::empty(StatusCode::ACCEPTED);
         }
         match self.behind.clone() {

@@ -4,13 +4,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use tokio::time::Instant;
 
 use crate::errand::Errand;
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
 use crate::param_headers;
+use crate::questions::Interview;
 use crate::upstream::reply::Reply;
-use crate::upstream::{Answer, Behalf, Lane, Route, SendError};
+use crate::upstream::{Answer, Behalf, Lane, NO_CAPABILITIES, Route, SendError};
 
 /// How something goes to its server.
 pub(crate) enum Way {
@@ -26,7 +28,7 @@ pub(crate) enum Way {
 
 impl Errand {
     /// Sends it. With a stream that is open, its client cannot see that it has to open another session.
-    pub(crate) async fn send(&self, gateway: &Gateway, is_open: bool) -> Result<Answer, SendError> {
+    pub(crate) async fn send(&self, gateway: &Arc<Gateway>, is_open: bool) -> Result<Answer, SendError> {
         match &self.way {
             Way::Clients(lane) => {
                 let sent = self.over_the_clients_way(gateway, lane).await;
@@ -45,7 +47,7 @@ impl Errand {
     }
 
     /// Sends it like the client's own call.
-    async fn over_the_clients_way(&self, gateway: &Gateway, lane: &Lane) -> Result<Answer, SendError> {
+    async fn over_the_clients_way(&self, gateway: &Arc<Gateway>, lane: &Lane) -> Result<Answer, SendError> {
         let Some(message) = self.approved_message() else {
             return Err(SendError::NotSent(
                 "what was approved cannot be written into the message".to_owned(),
@@ -76,7 +78,7 @@ impl Errand {
 
     /// Sends it in the session of a client that does not listen any more, or in our own if the server has forgotten that
     /// one: it says so instead of doing anything.
-    async fn in_its_session(&self, gateway: &Gateway, lane: &Lane) -> Result<Answer, SendError> {
+    async fn in_its_session(&self, gateway: &Arc<Gateway>, lane: &Lane) -> Result<Answer, SendError> {
         let message = message::request(&self.id, "tools/call", &self.params());
         let route = Route { id: self.id.clone(), progress: None };
         match lane.ask(message.into(), route).await {
@@ -93,14 +95,14 @@ impl Errand {
     }
 
     /// The headers that go with the arguments, for a call that we write ourselves.
-    async fn headers(&self, gateway: &Gateway) -> HeaderMap {
+    async fn headers(&self, gateway: &Arc<Gateway>) -> HeaderMap {
         let action = &self.case.submission.action;
         let tool = gateway.catalogue.tool(&self.upstream, &action.tool).await;
         param_headers::of(tool.as_ref().and_then(|tool| tool.schema.as_ref()), &action.args)
     }
 
     /// The client's way; with other headers, if people have changed the arguments.
-    async fn with_own_headers(&self, gateway: &Gateway, lane: &Lane) -> Lane {
+    async fn with_own_headers(&self, gateway: &Arc<Gateway>, lane: &Lane) -> Lane {
         match lane {
             Lane::Http { upstream, headers } if self.case.version > 1 => {
                 let mut headers = headers.clone();
@@ -115,13 +117,29 @@ impl Errand {
     }
 
     /// Sends it in our own session for its agent, as nobody's answer to nobody's request.
-    async fn over_our_own_way(&self, gateway: &Gateway) -> Result<Answer, SendError> {
+    async fn over_our_own_way(&self, gateway: &Arc<Gateway>) -> Result<Answer, SendError> {
         let action = &self.case.submission.action;
         let headers = self.headers(gateway).await;
         let params = self.params();
-        let behalf =
-            Behalf { agent: Some(&self.case.agent), headers: &headers, patience: self.time_left(gateway) };
+        let patience = self.time_left(gateway);
         let theirs = Route { id: self.id.clone(), progress: self.progress.clone() };
+        if let Some(client) = &self.askable
+            && self.upstream.is_known_to_speak(Era::One) == Some(false)
+        {
+            let interview = Interview {
+                gateway: Arc::clone(gateway),
+                upstream: Arc::clone(&self.upstream),
+                agent: self.case.agent.clone(),
+                headers,
+                params,
+                theirs,
+                client: client.clone(),
+                until: Instant::now() + patience,
+            };
+            return Box::pin(interview.begin()).await;
+        }
+        let agent = Some(self.case.agent.as_str());
+        let behalf = Behalf { agent, headers: &headers, patience, capabilities: NO_CAPABILITIES };
         let is_idempotent = self.upstream.config.is_idempotent(&action.tool);
         if self.progress.is_some() && !is_idempotent {
             return self.upstream.ask_aloud(behalf, "tools/call", &params, &theirs).await;

@@ -47,8 +47,6 @@ mod templates;
 mod tinman;
 mod triage;
 
-// For `banksman-mcp`, whose spans of time are read as these.
-pub use banksman_config::Seconds;
 pub use cases::CaseResult;
 pub use compile::{DEFAULT_POLICY, Policy};
 pub use diff::{Difference, Effect, differences};

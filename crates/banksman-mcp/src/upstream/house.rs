@@ -41,7 +41,19 @@ pub(crate) struct Behalf<'a> {
     pub(crate) headers: &'a HeaderMap,
     /// For how long the answer is of use.
     pub(crate) patience: Duration,
+    /// What a server without sessions may ask, as JSON: what the client that we speak for can answer.
+    pub(crate) capabilities: &'a str,
 }
+
+impl<'a> Behalf<'a> {
+    /// What we ask for ourselves.
+    fn ours(headers: &'a HeaderMap) -> Self {
+        Self { agent: None, headers, patience: PATIENCE, capabilities: NO_CAPABILITIES }
+    }
+}
+
+/// Who can answer nothing.
+pub(crate) const NO_CAPABILITIES: &str = "{}";
 
 /// Why our own request has no result.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -64,8 +76,7 @@ impl Upstream {
     /// # Errors
     /// If there is no result.
     pub(crate) async fn ask(&self, method: &str, params: &str) -> Result<String, HouseError> {
-        let behalf = Behalf { agent: None, headers: &HeaderMap::new(), patience: PATIENCE };
-        let answer = self.ask_as(behalf, method, params).await?;
+        let answer = self.ask_as(Behalf::ours(&HeaderMap::new()), method, params).await?;
         let reply = Reply::read(&answer.message).ok_or(HouseError::Unreadable)?;
         match (reply.result, reply.rpc_error()) {
             (Some(result), None) => Ok(result.get().to_owned()),
@@ -109,7 +120,7 @@ impl Upstream {
                 timeout(behalf.patience.clamp(MET_WITHIN, WAYS_WITHIN), self.house_session(&room, need));
             let open = meeting.await.unwrap_or_else(|_| Err(not_met_in_time()))?;
             let ours = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
-            let (lane, params) = framed(&open, method, params, behalf.headers);
+            let (lane, params) = framed(&open, method, params, behalf);
             let params = if theirs.progress.is_some() { with_token(&params, &ours) } else { params };
             let text = message::request(&ours, method, &params);
             let answer = lane.ask_known_as(text.into(), ours, theirs, &room).await;
@@ -232,7 +243,11 @@ impl Upstream {
         match self.initialize(&params, Manner::Alone, None).await? {
             Greeting::Met { lane, said } => Ok(Open { lane, era: Era::One, said: said.into() }),
             Greeting::Refused { lane, .. } => match self.meeting(discover(lane)).await? {
-                Discovery::Speaks(open) => Ok(open),
+                Discovery::Speaks(open) => {
+                    let _ = self.house.speaks_one.set(false);
+                    let _ = self.house.speaks_two.set(true);
+                    Ok(open)
+                }
                 Discovery::SpeaksNot | Discovery::Unclear => {
                     Err(SendError::NotSent(UNKNOWN_REVISION.to_owned()))
                 }
@@ -380,7 +395,7 @@ fn says_something(answer: &Final) -> Result<(), SendError> {
 /// Meets a server of era two.
 async fn discover(lane: Lane) -> Result<Discovery, SendError> {
     let open = Open { lane, era: Era::Two, said: "{}".into() };
-    let (lane, params) = framed(&open, "server/discover", "{}", &HeaderMap::new());
+    let (lane, params) = framed(&open, "server/discover", "{}", Behalf::ours(&HeaderMap::new()));
     let text = message::request("\"banksman-discover\"", "server/discover", &params);
     let route = Route { id: "\"banksman-discover\"".to_owned(), progress: None };
     let answer = lane.answer(text.into(), route).await?;
@@ -395,13 +410,14 @@ async fn discover(lane: Lane) -> Result<Discovery, SendError> {
 }
 
 /// A request as its era wants it.
-fn framed(open: &Open, method: &str, params: &str, more: &HeaderMap) -> (Lane, String) {
+fn framed(open: &Open, method: &str, params: &str, behalf: Behalf<'_>) -> (Lane, String) {
     let Lane::Http { upstream, headers } = &open.lane else {
-        let params = if open.era == Era::Two { with_meta(params) } else { params.to_owned() };
+        let params =
+            if open.era == Era::Two { with_meta(params, behalf.capabilities) } else { params.to_owned() };
         return (open.lane.clone(), params);
     };
     let mut headers = headers.clone();
-    headers.extend(more.iter().map(|(name, value)| (name.clone(), value.clone())));
+    headers.extend(behalf.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
     if open.era == Era::One {
         return (Lane::Http { upstream: Arc::clone(upstream), headers }, params.to_owned());
     }
@@ -416,7 +432,7 @@ fn framed(open: &Open, method: &str, params: &str, more: &HeaderMap) -> (Lane, S
     if let Some(named) = named {
         set("mcp-name", &named);
     }
-    (Lane::Http { upstream: Arc::clone(upstream), headers }, with_meta(params))
+    (Lane::Http { upstream: Arc::clone(upstream), headers }, with_meta(params, behalf.capabilities))
 }
 
 /// Parameters with a token for progress.
@@ -429,12 +445,12 @@ fn with_token(params: &str, token: &str) -> String {
     params.write()
 }
 
-pub(crate) fn with_meta(params: &str) -> String {
+pub(crate) fn with_meta(params: &str, capabilities: &str) -> String {
     let mut params = Members::read(params).unwrap_or_default();
     let mut meta = params.get("_meta").and_then(Members::read).unwrap_or_default();
     meta.set(META_VERSION, quoted(ERA_TWO));
     meta.set(META_CLIENT, who_we_are());
-    meta.set(META_CAPABILITIES, "{}");
+    meta.set(META_CAPABILITIES, capabilities);
     let meta = meta.write();
     params.set("_meta", meta);
     params.write()
@@ -469,11 +485,12 @@ mod tests {
 
     #[test]
     fn era_two_says_who_asks_with_each_request() {
-        let params = with_meta(r#"{"name":"x","_meta":{"a":1}}"#);
+        let params = with_meta(r#"{"name":"x","_meta":{"a":1}}"#, r#"{"roots":{}}"#);
         let params: serde_json::Value = serde_json::from_str(&params).unwrap();
         assert_eq!(params["_meta"]["a"], 1);
         assert_eq!(params["_meta"][META_VERSION], ERA_TWO);
         assert_eq!(params["_meta"][META_CLIENT]["name"], "banksman");
+        assert_eq!(params["_meta"][META_CAPABILITIES]["roots"], serde_json::json!({}));
         assert_eq!(params["name"], "x");
     }
 }

@@ -112,7 +112,7 @@ impl Lane {
         Ok(match self.ask(message, route).await? {
             Answer::Stream(mut stream) => {
                 let (lane, room) = (self.clone(), Arc::clone(room));
-                stream.known_as = Some(KnownAs { ours, alias, lane, _room: room });
+                stream.known_as = Some(Box::new(KnownAs { ours, alias, lane, _room: room }));
                 Answer::Stream(stream)
             }
             Answer::Whole { status, headers, body } => {
@@ -180,7 +180,7 @@ pub(crate) struct Stream {
     /// The first message, if it was looked at before it was wanted.
     first: Option<Event>,
     /// What the request is called where these messages go.
-    known_as: Option<KnownAs>,
+    known_as: Option<Box<KnownAs>>,
     /// What came before the first message.
     pub(crate) headers: HeaderMap,
 }

@@ -59,6 +59,12 @@ pub(crate) enum Offered {
     Unwanted,
 }
 
+impl Offered {
+    pub(crate) fn is_taken(self) -> bool {
+        self == Self::Taken
+    }
+}
+
 /// What a reader is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wants {
@@ -100,6 +106,12 @@ impl Post {
         inside.ended = true;
         drop(inside);
         self.0.news.notify_one();
+    }
+
+    /// Whether anybody reads more than the answer here.
+    pub(crate) fn is_wanted(&self) -> bool {
+        let inside = self.0.inside();
+        !inside.left && !inside.answer_only
     }
 
     /// Whether nobody reads what is put here.

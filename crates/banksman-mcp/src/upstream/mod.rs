@@ -22,9 +22,9 @@ use tokio::time::timeout;
 
 pub(crate) use child::{Child, Manner};
 pub(crate) use environment::Inherits;
-pub(crate) use house::{Behalf, Greeting, HouseError, header_text, with_meta};
+pub(crate) use house::{Behalf, Greeting, HouseError, NO_CAPABILITIES, header_text, with_meta};
 pub(crate) use lane::{Answer, Lane, Route};
-pub(crate) use mailbox::{Mailbox, Wants};
+pub(crate) use mailbox::{Mailbox, Post, Wants, mailbox};
 use patience::Patience;
 use process::Launch;
 use rooms::House;

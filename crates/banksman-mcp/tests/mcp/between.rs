@@ -1,5 +1,6 @@
 //! Clients of one era, and servers of the other: we ask in a session of our own, and what is said there finds its client.
 
+use banksman_core::Status;
 use serde_json::{Value, json};
 
 use crate::calls::text;
@@ -87,4 +88,97 @@ async fn of_what_is_said_in_our_session_a_client_hears_what_is_about_its_call() 
     let answer = client.ask_two(2, "tools/call", call, json!({})).await;
     assert!(!answer.is_stream());
     assert_eq!(text(&answer.last().await), "ran");
+}
+
+/// A client with sessions before a program without, that can answer all that servers ask.
+async fn askable(world: &World, path: &str) -> Client {
+    let mut client = world.client(path);
+    client.initialize("test", json!({"roots": {}, "elicitation": {}, "sampling": {}})).await;
+    client
+}
+
+/// Answers the next question that a call has; what it was.
+async fn answers(client: &Client, call: &mut Answer, result: Value) -> Value {
+    let question = call.next().await.unwrap();
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+    assert_eq!(client.post(&answer).await.status, 202);
+    question
+}
+
+fn without_sessions() -> String {
+    format!(
+        "version: 1\nupstreams:\n  two: {{command: ['{}'], env: {{PEER_ERA: two}}}}\n",
+        programs::example("stateless_peer").display()
+    )
+}
+
+#[tokio::test]
+async fn what_a_server_without_sessions_asks_is_put_to_a_client_that_has_one() {
+    let world = World::start(&without_sessions()).await;
+    let client = askable(&world, "/mcp").await;
+    let mut call = client.start(1, "ask_more", json!({})).await;
+    assert_eq!(answers(&client, &mut call, json!({"roots": []})).await["method"], "roots/list");
+    let who = answers(&client, &mut call, json!({"action": "accept", "content": {"name": "Ada"}})).await;
+    assert_eq!((&who["method"], &who["params"]["message"]), (&json!("elicitation/create"), &json!("Who?")));
+    let what = answers(&client, &mut call, json!({"model": "m"})).await;
+    assert_eq!(what["params"], json!({"messages": [], "maxTokens": 1}));
+    assert_eq!(
+        text(&call.last().await),
+        r#"{"where":{"roots":[]},"who":{"action":"accept","content":{"name":"Ada"}}} {"what":{"model":"m"}}"#
+    );
+    // Who has said that it cannot be asked is not, and the server knows it.
+    let mut mute = world.client("/mcp");
+    mute.initialize("test", json!({})).await;
+    assert_eq!(text(&mute.call(1, "ask_roots", json!({})).await), "nobody to ask");
+}
+
+#[tokio::test]
+async fn nobody_answers_a_question_that_another_was_asked() {
+    let world = World::start(&without_sessions()).await;
+    let (client, other) = (askable(&world, "/mcp").await, askable(&world, "/mcp").await);
+    let mut call = client.start(1, "ask_roots", json!({})).await;
+    let question = call.next().await.unwrap();
+    let forged = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": ["forged"]}});
+    assert_eq!(other.post(&forged).await.status, 202);
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": ["own"]}});
+    client.post(&answer).await;
+    client.post(&forged).await;
+    assert_eq!(text(&call.last().await), r#""peer-state" ["own"]"#);
+}
+
+#[tokio::test]
+async fn a_held_call_asks_its_client_once_it_runs() {
+    let peer = programs::program();
+    let config = format!("{}  one: {{command: ['{}']}}\n", without_sessions(), peer.display());
+    let world = World::start(&config).await;
+    let client = askable(&world, "/mcp").await;
+    let mut call = client.start(1, "two__send_ask", json!({})).await;
+    let id = world.approve().await;
+    let question = answers(&client, &mut call, json!({"roots": [1]})).await;
+    assert_eq!(question["method"], "roots/list");
+    assert_eq!(text(&call.last().await), r#""peer-state" [1]"#);
+    world.becomes(id, Status::Succeeded).await;
+}
+
+#[tokio::test]
+async fn a_client_that_refuses_or_leaves_ends_the_call() {
+    let world = World::start(&without_sessions()).await;
+    let client = askable(&world, "/mcp").await;
+    let mut call = client.start(1, "ask_roots", json!({})).await;
+    let question = call.next().await.unwrap();
+    let refusal = json!({"jsonrpc": "2.0", "id": question["id"], "error": {"code": -1, "message": "no"}});
+    client.post(&refusal).await;
+    let refused = call.last().await;
+    assert_eq!(refused["result"]["isError"], true, "{refused}");
+    assert!(text(&refused).contains("did not finish"), "{refused}");
+    let mut call = client.start(2, "ask_roots", json!({"n": 2})).await;
+    assert!(call.next().await.is_some());
+    drop(call);
+    for _ in 0..500 {
+        if world.count(Status::Failed).await == 2 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    assert_eq!(world.count(Status::Failed).await, 2, "it waits for a client that is gone");
 }
