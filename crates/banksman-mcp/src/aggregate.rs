@@ -27,7 +27,7 @@ use crate::upstream::lane::{Stream, is_event_stream};
 use crate::upstream::reply::Reply;
 use crate::upstream::{HouseError, Lane, Upstream};
 use crate::visit::Visit;
-use crate::{eras, headers, relay, sse, tasks, wait_tool, words};
+use crate::{changes, eras, headers, relay, sse, tasks, wait_tool, words};
 
 /// So much of one server's list is read.
 const MAX_PAGES: usize = 100;
@@ -67,6 +67,9 @@ pub(crate) async fn answer(mut visit: Box<Visit>) -> Response<Body> {
             }
             everyone(&visit).await;
             done(&visit, "{}")
+        }
+        Shape::Request("subscriptions/listen") if visit.era == Era::Two => {
+            changes::subscribe(&visit, visit.gateway.upstreams.values().cloned().collect())
         }
         Shape::Request(_) => whoever_can(&visit).await,
         Shape::Notification(_) => {
@@ -400,8 +403,13 @@ pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> 
         // Each by itself: the client hears the others while one is not there yet.
         tokio::spawn(async move {
             let heard = async {
-                let Ok(lane) = gateway.sessions.lane(&upstream, &session).await else { return };
-                forward(&gateway.catalogue, &upstream.name, lane, &messages).await;
+                match gateway.sessions.lane(&upstream, &session).await {
+                    Ok(lane) => forward(&gateway.catalogue, &upstream.name, lane, &messages).await,
+                    Err(_) if upstream.speaks(Era::One).await == Ok(false) => {
+                        changes::forward(&gateway, &upstream, &session.agent, &messages).await;
+                    }
+                    Err(_) => {}
+                }
             };
             tokio::select! {
                 () = heard => {}

@@ -6,7 +6,6 @@ use std::time::Duration;
 use http::{HeaderMap, Response, StatusCode};
 
 use crate::body::{self, Body};
-use crate::headers;
 use crate::message::{self, ERA_TWO, Era, META_CAPABILITIES, META_CLIENT, META_VERSION};
 use crate::raw::{Members, quoted};
 use crate::relay::{new_session, sealed, unreachable};
@@ -14,7 +13,7 @@ use crate::upstream::http::SESSION;
 use crate::upstream::reply::{Final, Reply};
 use crate::upstream::{Behalf, NO_CAPABILITIES, SendError, Upstream};
 use crate::visit::Visit;
-use crate::words;
+use crate::{changes, headers, words};
 
 /// For how long an answer is of use to a client.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
@@ -69,6 +68,9 @@ fn instructions(said: &Members<'_>) -> String {
 
 /// Answers a request by asking on our own account.
 pub(crate) async fn request(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
+    if visit.era == Era::Two && visit.message.method() == Some("subscriptions/listen") {
+        return changes::subscribe(visit, vec![Arc::clone(upstream)]);
+    }
     match whole(visit, upstream).await {
         Ok(answer) => body::json(answer.status, answer.message),
         Err(instead) => instead,
@@ -82,11 +84,6 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
     let answered = match (visit.era, method) {
         (Era::Two, "server/discover") => introduce(upstream).await.map(Ok),
         (Era::One, "ping") => Ok(Ok("{}".to_owned())),
-        // In our own session it would never end, and nothing of it would come here.
-        (Era::Two, "subscriptions/listen") => {
-            let text = "what this server says on its own account does not come through the gateway";
-            Ok(Err(format!(r#"{{"code":-32601,"message":{}}}"#, quoted(text))))
-        }
         _ => ask(visit, upstream, method).await,
     };
     let text = match answered {

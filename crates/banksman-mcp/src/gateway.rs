@@ -12,6 +12,7 @@ use tokio::task::JoinHandle;
 
 use crate::body::{self, Body};
 use crate::catalogue::Catalogue;
+use crate::changes::Changes;
 use crate::config::Config;
 use crate::headers;
 use crate::hold::Holds;
@@ -37,6 +38,7 @@ pub struct Gateway {
     pub(crate) owners: Owners,
     pub(crate) sessions: Sessions,
     pub(crate) holds: Holds,
+    pub(crate) changes: Changes,
     pub(crate) questions: Questions,
     pub(crate) seal: Seal,
 }
@@ -72,6 +74,7 @@ impl Gateway {
             owners: Owners::default(),
             sessions: Sessions::default(),
             holds: Holds::default(),
+            changes: Changes::default(),
             questions: Questions::default(),
             seal,
         }))

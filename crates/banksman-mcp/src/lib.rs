@@ -20,6 +20,7 @@ mod seal;
 mod sse;
 
 mod catalogue;
+mod changes;
 mod definition;
 mod eras;
 mod pins;

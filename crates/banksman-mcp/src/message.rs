@@ -25,7 +25,7 @@ pub(crate) const META_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabi
 pub(crate) const TASKS: &str = "io.modelcontextprotocol/tasks";
 
 /// Which of the two shapes of the protocol a request has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Era {
     /// With `initialize` and sessions, up to 2025-11-25.
     One,

@@ -7,9 +7,11 @@ use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::mpsc;
 
 use crate::body::{self, Body};
+use crate::changes;
 use crate::errand::QUEUE;
 use crate::gateway::{Behind, Gateway};
 use crate::labels::Ids;
+use crate::message::Era;
 use crate::relay::{pass_back, unreachable};
 use crate::session::Session;
 use crate::sse;
@@ -26,6 +28,16 @@ pub(crate) async fn listen(
     let Behind::One(upstream) = behind else {
         return crate::aggregate::listen(gateway, session).await;
     };
+    if let Some(session) = &session
+        && session.upstream.is_none()
+        && session.initialize.is_none()
+        && upstream.speaks(Era::One).await == Ok(false)
+    {
+        let (messages, receiver) = mpsc::channel(QUEUE);
+        let (gateway, upstream, agent) = (Arc::clone(gateway), Arc::clone(upstream), session.agent.clone());
+        tokio::spawn(async move { changes::forward(&gateway, &upstream, &agent, &messages).await });
+        return body::events(as_events(receiver));
+    }
     match &upstream.reach {
         Reach::Http(http) => {
             let own = session.as_ref().and_then(|session| session.upstream.as_deref());

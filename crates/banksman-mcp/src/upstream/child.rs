@@ -85,12 +85,6 @@ struct Head<'a> {
     params: Option<&'a RawValue>,
 }
 
-#[derive(Deserialize, Default)]
-struct ProgressOf<'a> {
-    #[serde(borrow, default, rename = "progressToken")]
-    token: Option<&'a RawValue>,
-}
-
 impl Child {
     /// Starts a program in whose place a client has started us: the environment is its own.
     ///
@@ -313,18 +307,17 @@ impl Child {
     /// does not read; what is asked goes to the next one. False if nobody has it.
     fn hand_on(&self, message: &Bytes, asks: bool, method: &str, params: Option<&RawValue>) -> bool {
         let mut state = self.state();
-        let token = if method == "notifications/progress" {
-            let of: ProgressOf<'_> =
-                params.and_then(|params| serde_json::from_str(params.get()).ok()).unwrap_or_default();
-            of.token.map(RawValue::get)
-        } else {
-            None
-        };
-        let by_token = token.and_then(|token| {
-            state.waiting.values().find(|waiting| waiting.progress.as_deref() == Some(token))
-        });
-        if let Some(waiting) = by_token {
-            return waiting.post.offer(message) == Offered::Taken;
+        let about = alias::about(method, params);
+        if let About::Request(named) = &about {
+            let by_token = |waiting: &&Waiting| waiting.progress.as_deref() == Some(named);
+            let of_request = state.waiting.get(named).or_else(|| state.waiting.values().find(by_token));
+            if let Some(waiting) = of_request {
+                return waiting.post.offer(message) == Offered::Taken;
+            }
+        }
+        if self.manner == Manner::Alone {
+            // Who asks on our account wants to hear of nothing else.
+            return state.listener.as_ref().is_some_and(|listener| listener.offer(message).is_taken());
         }
         let mut newest_first: Vec<&Waiting> = state.waiting.values().collect();
         newest_first.sort_unstable_by_key(|waiting| std::cmp::Reverse(waiting.arrival));

@@ -47,7 +47,7 @@ pub(crate) struct Behalf<'a> {
 
 impl<'a> Behalf<'a> {
     /// What we ask for ourselves.
-    fn ours(headers: &'a HeaderMap) -> Self {
+    pub(super) fn ours(headers: &'a HeaderMap) -> Self {
         Self { agent: None, headers, patience: PATIENCE, capabilities: NO_CAPABILITIES }
     }
 }
@@ -191,7 +191,7 @@ impl Upstream {
     /// The session of a room. One meeting is under way at a time; it goes on when those who wait for it have gone, and nothing
     /// is locked while it does. What was to be asked in the session is surely not sent if there is none, whatever became of
     /// the meeting.
-    async fn house_session(&self, room: &Room, need: Need) -> Result<Open, SendError> {
+    pub(super) async fn house_session(&self, room: &Room, need: Need) -> Result<Open, SendError> {
         let broken = || SendError::NotSent("it could not be met".to_owned());
         let mut met = self.meet(room, need).ok_or_else(broken)?;
         let done = met.wait_for(|met| !matches!(met, Meeting::UnderWay)).await;
@@ -410,7 +410,7 @@ async fn discover(lane: Lane) -> Result<Discovery, SendError> {
 }
 
 /// A request as its era wants it.
-fn framed(open: &Open, method: &str, params: &str, behalf: Behalf<'_>) -> (Lane, String) {
+pub(super) fn framed(open: &Open, method: &str, params: &str, behalf: Behalf<'_>) -> (Lane, String) {
     let Lane::Http { upstream, headers } = &open.lane else {
         let params =
             if open.era == Era::Two { with_meta(params, behalf.capabilities) } else { params.to_owned() };

@@ -111,9 +111,8 @@ impl Lane {
         let alias = Alias::of(theirs.clone());
         Ok(match self.ask(message, route).await? {
             Answer::Stream(mut stream) => {
-                let (lane, room) = (self.clone(), Arc::clone(room));
-                stream.known_as = Some(Box::new(KnownAs { ours, alias, lane, _room: room }));
-                Answer::Stream(stream)
+                stream.known_as = Some(Box::new(KnownAs { ours, alias, lane: self.clone() }));
+                Answer::Stream(stream.from_room(room))
             }
             Answer::Whole { status, headers, body } => {
                 let answer = Reply::to(&body, &ours).and_then(|_| alias.of_answer(&body));
@@ -181,6 +180,8 @@ pub(crate) struct Stream {
     first: Option<Event>,
     /// What the request is called where these messages go.
     known_as: Option<Box<KnownAs>>,
+    /// The place of the session that it comes from, if that is ours: it is in use for so long.
+    room: Option<Arc<Room>>,
     /// What came before the first message.
     pub(crate) headers: HeaderMap,
 }
@@ -190,8 +191,6 @@ struct KnownAs {
     ours: String,
     alias: Alias,
     lane: Lane,
-    /// Its session is in use for so long.
-    _room: Arc<Room>,
 }
 
 impl KnownAs {
@@ -241,7 +240,7 @@ struct Resume {
 impl Stream {
     pub(crate) fn over_http(body: Incoming, headers: HeaderMap) -> Self {
         let connection = Connection { body, reader: sse::Reader::new(MAX_ANSWER), resume: None };
-        Self { source: Source::Http(Box::new(connection)), first: None, known_as: None, headers }
+        Self { source: Source::Http(Box::new(connection)), first: None, known_as: None, room: None, headers }
     }
 
     /// The same, for the answer to a request.
@@ -262,7 +261,18 @@ impl Stream {
     }
 
     pub(crate) fn of_child(messages: Mailbox) -> Self {
-        Self { source: Source::Child(messages), first: None, known_as: None, headers: HeaderMap::new() }
+        Self {
+            source: Source::Child(messages),
+            first: None,
+            known_as: None,
+            room: None,
+            headers: HeaderMap::new(),
+        }
+    }
+
+    pub(super) fn from_room(mut self, room: &Arc<Room>) -> Self {
+        self.room = Some(Arc::clone(room));
+        self
     }
 
     /// From now on nobody is there for anything but the answer: what a program says or asks is left to others.

@@ -7,6 +7,7 @@ mod house;
 pub(crate) mod http;
 pub(crate) mod lane;
 mod lines;
+mod listening;
 mod mailbox;
 mod patience;
 mod process;

@@ -1,5 +1,7 @@
 //! Clients of one era, and servers of the other: we ask in a session of our own, and what is said there finds its client.
 
+use std::time::Duration;
+
 use banksman_core::Status;
 use serde_json::{Value, json};
 
@@ -178,7 +180,84 @@ async fn a_client_that_refuses_or_leaves_ends_the_call() {
         if world.count(Status::Failed).await == 2 {
             break;
         }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(20)).await;
     }
     assert_eq!(world.count(Status::Failed).await, 2, "it waits for a client that is gone");
+}
+
+/// What is heard while a tool is called again and again: who listens has to be there first.
+async fn heard_while(heard: &mut Answer, changing: impl AsyncFn()) -> Value {
+    let again = async {
+        loop {
+            changing().await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let next = tokio::time::timeout(Duration::from_secs(20), heard.next());
+    tokio::select! {
+        next = next => next.expect("nothing is heard").unwrap(),
+        () = again => unreachable!(),
+    }
+}
+
+async fn subscribed(client: &Client, wishes: Value) -> Answer {
+    let mut heard =
+        client.ask_two(9, "subscriptions/listen", json!({"notifications": wishes}), json!({})).await;
+    let acknowledged = heard.next().await.unwrap();
+    assert_eq!(acknowledged["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(
+        acknowledged["params"],
+        json!({"notifications": wishes, "_meta": {"io.modelcontextprotocol/subscriptionId": 9}})
+    );
+    heard
+}
+
+fn both_kinds() -> String {
+    format!("{}  one: {{command: ['{}']}}\n", without_sessions(), programs::program().display())
+}
+
+#[tokio::test]
+async fn who_subscribes_hears_of_changes_of_every_server_behind_one_endpoint() {
+    let world = World::start(&both_kinds()).await;
+    let client = world.client("/mcp");
+    let wishes = json!({"toolsListChanged": true});
+    for tool in ["one__change", "two__change"] {
+        let mut heard = subscribed(&client, wishes.clone()).await;
+        let change = async || drop(called_two(&client, tool, &Value::Null).await.last().await);
+        let changed = heard_while(&mut heard, change).await;
+        assert_eq!(changed["method"], "notifications/tools/list_changed", "{tool}");
+        assert_eq!(changed["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], 9);
+    }
+    // By its own path, a server of the other era.
+    let alone = world.client("/mcp/one");
+    let mut heard = subscribed(&alone, wishes).await;
+    let change = async || drop(called_two(&alone, "change", &Value::Null).await.last().await);
+    assert_eq!(heard_while(&mut heard, change).await["method"], "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn nobody_hears_of_what_it_did_not_wish_to_hear() {
+    let world = World::start(&both_kinds()).await;
+    let client = world.client("/mcp");
+    let mut deaf = subscribed(&client, json!({"promptsListChanged": true})).await;
+    let mut heard = subscribed(&client, json!({"toolsListChanged": true})).await;
+    let change = async || drop(called_two(&client, "two__change", &Value::Null).await.last().await);
+    heard_while(&mut heard, change).await;
+    let silence = tokio::time::timeout(Duration::from_millis(200), deaf.next()).await;
+    assert!(silence.is_err(), "{silence:?}");
+}
+
+#[tokio::test]
+async fn a_standing_stream_brings_the_changes_of_a_server_without_sessions() {
+    for (config, path, tool) in
+        [(without_sessions(), "/mcp", "change"), (both_kinds(), "/mcp", "two__change")]
+    {
+        let world = World::start(&config).await;
+        let client = askable(&world, path).await;
+        let mut heard = client.send(http::Method::GET, String::new()).await;
+        assert!(heard.is_stream());
+        let change = async || drop(client.call(1, tool, json!({})).await);
+        let changed = heard_while(&mut heard, change).await;
+        assert_eq!(changed, json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
+    }
 }

@@ -1,0 +1,240 @@
+//! That a server's lists have changed, for clients that do not hear it from the server itself: of the other era, or before
+//! several servers at once.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use banksman_core::json::Json;
+use bytes::Bytes;
+use http::Response;
+use tokio::sync::broadcast::{self, error::RecvError};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use crate::body::{self, Body};
+use crate::errand::QUEUE;
+use crate::gateway::Gateway;
+use crate::message::Era;
+use crate::raw::Members;
+use crate::sse;
+use crate::upstream::Upstream;
+use crate::upstream::lane::Stream;
+use crate::visit::Visit;
+
+/// Which list it is. How a client asks to hear of it, and what it hears.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Change {
+    Tools,
+    Prompts,
+    Resources,
+}
+
+const ALL: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
+
+impl Change {
+    fn wish(self) -> &'static str {
+        match self {
+            Self::Tools => "toolsListChanged",
+            Self::Prompts => "promptsListChanged",
+            Self::Resources => "resourcesListChanged",
+        }
+    }
+
+    fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+        }
+    }
+
+    fn read(message: &[u8]) -> Option<Self> {
+        let method = Members::read_bytes(message)?.text("method")?;
+        ALL.into_iter().find(|change| change.method() == method)
+    }
+
+    /// As a client with a session hears it.
+    fn message(self) -> String {
+        format!(r#"{{"jsonrpc":"2.0","method":"{}"}}"#, self.method())
+    }
+
+    fn message_to(self, subscription: &str) -> String {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"{}","params":{{"_meta":{{"io.modelcontextprotocol/subscriptionId":{subscription}}}}}}}"#,
+            self.method()
+        )
+    }
+}
+
+/// So many changes wait for one listener; one that misses some is told that all has changed.
+const WAITING: usize = 64;
+
+/// A server that says nothing is asked again after this long, and twice as long each time.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// How often to look whether anybody still listens.
+const LOOK: Duration = Duration::from_secs(5);
+
+/// How often a client hears that it is still connected.
+const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// Who is listened to: a server, for an agent's clients of one era.
+type Key = (String, String, Era);
+
+/// The servers that are listened to, each once however many want to know.
+#[derive(Default)]
+pub(crate) struct Changes(Mutex<HashMap<Key, broadcast::WeakSender<Change>>>);
+
+impl Changes {
+    /// What changes from now on.
+    fn of(&self, upstream: &Arc<Upstream>, agent: &str, era: Era) -> broadcast::Receiver<Change> {
+        let mut listening = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        listening.retain(|_, news| news.strong_count() > 0);
+        let key = (upstream.name.clone(), agent.to_owned(), era);
+        if let Some(news) = listening.get(&key).and_then(broadcast::WeakSender::upgrade) {
+            return news.subscribe();
+        }
+        let (news, receiver) = broadcast::channel(WAITING);
+        listening.insert(key, news.downgrade());
+        tokio::spawn(listen(Arc::clone(upstream), agent.to_owned(), era, news));
+        receiver
+    }
+
+    /// Tells what changes, for as long as somebody wants to know.
+    pub(crate) async fn tell(
+        &self,
+        upstream: &Arc<Upstream>,
+        agent: &str,
+        era: Era,
+        to: &mpsc::Sender<Change>,
+    ) {
+        loop {
+            let mut news = self.of(upstream, agent, era);
+            loop {
+                let changed = tokio::select! {
+                    changed = news.recv() => changed,
+                    () = to.closed() => return,
+                };
+                let changed: &[Change] = match &changed {
+                    Ok(change) => std::slice::from_ref(change),
+                    Err(RecvError::Lagged(_)) => &ALL,
+                    // Whoever listened stopped when nobody seemed to want to know.
+                    Err(RecvError::Closed) => break,
+                };
+                for change in changed {
+                    if to.send(*change).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Listens to a server for as long as anybody wants to know what it says.
+async fn listen(upstream: Arc<Upstream>, agent: String, era: Era, news: broadcast::Sender<Change>) {
+    let mut pause = FIRST_PAUSE;
+    let mut missed = false;
+    while news.receiver_count() > 0 {
+        if let Ok(stream) = upstream.listen(&agent, era).await {
+            pause = FIRST_PAUSE;
+            if missed {
+                // Nobody knows what has changed meanwhile.
+                ALL.into_iter().for_each(|change| drop(news.send(change)));
+            }
+            if !hear(stream, &news).await {
+                return;
+            }
+        }
+        missed = true;
+        sleep(pause).await;
+        pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+    }
+}
+
+/// False if nobody wants to know any more.
+async fn hear(mut stream: Stream, news: &broadcast::Sender<Change>) -> bool {
+    loop {
+        let next = tokio::select! {
+            next = stream.next() => next,
+            () = sleep(LOOK) => {
+                if news.receiver_count() == 0 {
+                    return false;
+                }
+                continue;
+            }
+        };
+        let Ok(Some(event)) = next else { return true };
+        if let Some(change) = Change::read(&event.data) {
+            drop(news.send(change));
+        }
+    }
+}
+
+/// Answers `subscriptions/listen` in the place of these servers.
+pub(crate) fn subscribe(visit: &Visit, upstreams: Vec<Arc<Upstream>>) -> Response<Body> {
+    let wishes = visit.message.param("notifications");
+    let wants = |change: &Change| {
+        wishes.and_then(|wishes| wishes.get(change.wish())).is_some_and(|wish| *wish == Json::Bool(true))
+    };
+    let wanted: Vec<Change> = ALL.into_iter().filter(wants).collect();
+    let accepted: Vec<String> = wanted.iter().map(|change| format!(r#""{}":true"#, change.wish())).collect();
+    let id = visit.message.id();
+    let acknowledged = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{{"notifications":{{{}}},"_meta":{{"io.modelcontextprotocol/subscriptionId":{id}}}}}}}"#,
+        accepted.join(",")
+    );
+    let mut changed = of_all(visit, upstreams);
+    let (events, receiver) = mpsc::channel(QUEUE);
+    tokio::spawn(async move {
+        let mut sent = events.send(sse::event(&acknowledged)).await;
+        while sent.is_ok() {
+            let event = tokio::select! {
+                change = changed.recv() => match change {
+                    Some(change) if wanted.contains(&change) => sse::event(&change.message_to(&id)),
+                    Some(_) => continue,
+                    None => return,
+                },
+                () = sleep(HEARTBEAT) => Bytes::from_static(sse::COMMENT),
+                () = events.closed() => return,
+            };
+            sent = events.send(event).await;
+        }
+    });
+    body::events(receiver)
+}
+
+fn of_all(visit: &Visit, upstreams: Vec<Arc<Upstream>>) -> mpsc::Receiver<Change> {
+    let (to, changed) = mpsc::channel(WAITING);
+    for upstream in upstreams {
+        let (gateway, agent, era) = (Arc::clone(&visit.gateway), visit.caller.name.clone(), visit.era);
+        let to = to.clone();
+        tokio::spawn(async move { gateway.changes.tell(&upstream, &agent, era, &to).await });
+    }
+    changed
+}
+
+/// Tells a client with a session what changes in the lists of a server without sessions.
+pub(crate) async fn forward(
+    gateway: &Gateway,
+    upstream: &Arc<Upstream>,
+    agent: &str,
+    to: &mpsc::Sender<Bytes>,
+) {
+    let (changed, mut changes) = mpsc::channel(WAITING);
+    let telling = gateway.changes.tell(upstream, agent, Era::One, &changed);
+    let passing = async {
+        while let Some(change) = changes.recv().await {
+            if to.send(change.message().into()).await.is_err() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = telling => {}
+        () = passing => {}
+        () = to.closed() => {}
+    }
+}

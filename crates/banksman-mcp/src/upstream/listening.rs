@@ -1,0 +1,82 @@
+//! What a server says on its own account, in a session of ours or without one.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use bytes::Bytes;
+use http::{HeaderMap, Method};
+
+use super::house::framed;
+use super::http::own_headers;
+use super::lane::{Stream, is_event_stream};
+use super::rooms::{Need, Open, Room};
+use super::{Answer, Behalf, Lane, Reach, Route, SendError, Upstream};
+use crate::message::{self, Era};
+
+/// All that a server can say without sessions, but for single resources.
+const CHANGES: &str =
+    r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}"#;
+
+impl Upstream {
+    /// What it says of its lists to this agent's clients of this era, whose requests go the same way.
+    ///
+    /// # Errors
+    /// If it cannot be reached, or says nothing on its own account.
+    pub(crate) async fn listen(&self, agent: &str, era: Era) -> Result<Stream, SendError> {
+        let says_nothing = || SendError::NotSent("it says nothing on its own account".to_owned());
+        let (open, room) = self.as_clients_reach_it(agent, era).await?;
+        let stream = match (&open.lane, open.era) {
+            (Lane::Child(child), Era::One) => Stream::of_child(child.listen()),
+            (Lane::Http { upstream, headers }, Era::One) => {
+                let response = upstream.send(Method::GET, headers.clone(), Bytes::new()).await?;
+                let (parts, body) = response.into_parts();
+                let has_events = parts.status.is_success() && is_event_stream(&parts.headers);
+                if !has_events {
+                    return Err(says_nothing());
+                }
+                Stream::over_http(body, parts.headers)
+            }
+            (Lane::Child(_) | Lane::Http { .. }, Era::Two) => {
+                let ours = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
+                let nothing = HeaderMap::new();
+                let (lane, params) = framed(&open, "subscriptions/listen", CHANGES, Behalf::ours(&nothing));
+                let text = message::request(&ours, "subscriptions/listen", &params);
+                match lane.ask(text.into(), Route { id: ours, progress: None }).await? {
+                    Answer::Stream(stream) => stream,
+                    Answer::Whole { .. } => return Err(says_nothing()),
+                }
+            }
+        };
+        Ok(match &room {
+            Some(room) => stream.from_room(room),
+            None => stream,
+        })
+    }
+
+    /// The way, and the place of the session that it is in.
+    async fn as_clients_reach_it(
+        &self,
+        agent: &str,
+        era: Era,
+    ) -> Result<(Open, Option<Arc<Room>>), SendError> {
+        let without_session = |lane| (Open { lane, era: Era::Two, said: "{}".into() }, None);
+        if era == Era::Two {
+            match &self.reach {
+                Reach::Program => {
+                    if let Some(child) = self.shared_program(agent).await? {
+                        return Ok(without_session(Lane::Child(child)));
+                    }
+                }
+                Reach::Http(upstream) => {
+                    if self.speaks(Era::Two).await? {
+                        return Ok(without_session(Lane::http(upstream, own_headers(), None)));
+                    }
+                }
+            }
+        }
+        let room = self.house.room(Some(agent));
+        let open = self.house_session(&room, Need::Question).await?;
+        room.use_now();
+        Ok((open, Some(room)))
+    }
+}
