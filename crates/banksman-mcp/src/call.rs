@@ -148,7 +148,7 @@ async fn run(
         round,
         keep,
         shared: visit.shared,
-        askable: Askable::of(visit.session.as_ref(), visit.era),
+        askable: Askable::of(&visit),
         again: false,
     };
     let gateway = Arc::clone(&visit.gateway);

@@ -103,7 +103,7 @@ impl Listener {
             shared: visit.shared,
             plain: visit.is_plain(),
             session: visit.session.clone(),
-            askable: Askable::of(visit.session.as_ref(), visit.era),
+            askable: Askable::of(visit),
             headers: passed_on(&visit.headers),
             stream: Arc::downgrade(stream),
         }

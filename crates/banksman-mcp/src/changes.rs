@@ -18,8 +18,8 @@ use crate::gateway::Gateway;
 use crate::message::Era;
 use crate::raw::Members;
 use crate::sse;
-use crate::upstream::Upstream;
 use crate::upstream::lane::Stream;
+use crate::upstream::{NO_CAPABILITIES, Upstream};
 use crate::visit::Visit;
 
 /// Which list it is. How a client asks to hear of it, and what it hears.
@@ -80,25 +80,31 @@ const LOOK: Duration = Duration::from_secs(5);
 /// How often a client hears that it is still connected.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
-/// Who is listened to: a server, for an agent's clients of one era.
-type Key = (String, String, Era);
+/// Who listens: an agent's clients that are alike, and so hear what is said where their requests go.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct Audience {
+    pub(crate) agent: String,
+    pub(crate) era: Era,
+    /// What they can answer, as JSON.
+    pub(crate) capabilities: String,
+}
 
 /// The servers that are listened to, each once however many want to know.
 #[derive(Default)]
-pub(crate) struct Changes(Mutex<HashMap<Key, broadcast::WeakSender<Change>>>);
+pub(crate) struct Changes(Mutex<HashMap<(String, Audience), broadcast::WeakSender<Change>>>);
 
 impl Changes {
     /// What changes from now on.
-    fn of(&self, upstream: &Arc<Upstream>, agent: &str, era: Era) -> broadcast::Receiver<Change> {
+    fn of(&self, upstream: &Arc<Upstream>, audience: &Audience) -> broadcast::Receiver<Change> {
         let mut listening = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         listening.retain(|_, news| news.strong_count() > 0);
-        let key = (upstream.name.clone(), agent.to_owned(), era);
+        let key = (upstream.name.clone(), audience.clone());
         if let Some(news) = listening.get(&key).and_then(broadcast::WeakSender::upgrade) {
             return news.subscribe();
         }
         let (news, receiver) = broadcast::channel(WAITING);
         listening.insert(key, news.downgrade());
-        tokio::spawn(listen(Arc::clone(upstream), agent.to_owned(), era, news));
+        tokio::spawn(listen(Arc::clone(upstream), audience.clone(), news));
         receiver
     }
 
@@ -106,12 +112,11 @@ impl Changes {
     pub(crate) async fn tell(
         &self,
         upstream: &Arc<Upstream>,
-        agent: &str,
-        era: Era,
+        audience: &Audience,
         to: &mpsc::Sender<Change>,
     ) {
         loop {
-            let mut news = self.of(upstream, agent, era);
+            let mut news = self.of(upstream, audience);
             loop {
                 let changed = tokio::select! {
                     changed = news.recv() => changed,
@@ -134,11 +139,12 @@ impl Changes {
 }
 
 /// Listens to a server for as long as anybody wants to know what it says.
-async fn listen(upstream: Arc<Upstream>, agent: String, era: Era, news: broadcast::Sender<Change>) {
+async fn listen(upstream: Arc<Upstream>, audience: Audience, news: broadcast::Sender<Change>) {
+    let Audience { agent, era, capabilities } = audience;
     let mut pause = FIRST_PAUSE;
     let mut missed = false;
     while news.receiver_count() > 0 {
-        if let Ok(stream) = upstream.listen(&agent, era).await {
+        if let Ok(stream) = upstream.listen(&agent, era, &capabilities).await {
             pause = FIRST_PAUSE;
             if missed {
                 // Nobody knows what has changed meanwhile.
@@ -209,9 +215,13 @@ pub(crate) fn subscribe(visit: &Visit, upstreams: Vec<Arc<Upstream>>) -> Respons
 fn of_all(visit: &Visit, upstreams: Vec<Arc<Upstream>>) -> mpsc::Receiver<Change> {
     let (to, changed) = mpsc::channel(WAITING);
     for upstream in upstreams {
-        let (gateway, agent, era) = (Arc::clone(&visit.gateway), visit.caller.name.clone(), visit.era);
-        let to = to.clone();
-        tokio::spawn(async move { gateway.changes.tell(&upstream, &agent, era, &to).await });
+        let audience = Audience {
+            agent: visit.caller.name.clone(),
+            era: visit.era,
+            capabilities: visit.client.capabilities(),
+        };
+        let (gateway, to) = (Arc::clone(&visit.gateway), to.clone());
+        tokio::spawn(async move { gateway.changes.tell(&upstream, &audience, &to).await });
     }
     changed
 }
@@ -224,7 +234,9 @@ pub(crate) async fn forward(
     to: &mpsc::Sender<Bytes>,
 ) {
     let (changed, mut changes) = mpsc::channel(WAITING);
-    let telling = gateway.changes.tell(upstream, agent, Era::One, &changed);
+    let audience =
+        Audience { agent: agent.to_owned(), era: Era::One, capabilities: NO_CAPABILITIES.to_owned() };
+    let telling = gateway.changes.tell(upstream, &audience, &changed);
     let passing = async {
         while let Some(change) = changes.recv().await {
             if to.send(change.message().into()).await.is_err() {

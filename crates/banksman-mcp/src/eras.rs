@@ -111,7 +111,12 @@ async fn ask(
     let params = Members::read_bytes(&bytes).and_then(|all| all.get("params").map(str::to_owned));
     let params = without_meta(&params.unwrap_or_else(|| "{}".to_owned()));
     let (agent, headers) = (Some(visit.caller.name.as_str()), &HeaderMap::new());
-    let behalf = Behalf { agent, headers, patience: PATIENCE, capabilities: NO_CAPABILITIES };
+    let capabilities = match visit.era {
+        Era::One => NO_CAPABILITIES.to_owned(),
+        Era::Two => visit.client.capabilities(),
+    };
+    let behalf =
+        Behalf { agent, headers, patience: PATIENCE, capabilities: &capabilities, hears_questions: false };
     let answer = upstream.ask_as(behalf, method, &params).await?;
     match Reply::read(&answer.message) {
         Some(Reply { result: Some(result), .. }) => Ok(Ok(result.get().to_owned())),

@@ -285,7 +285,11 @@ impl Errand {
     /// The server's question, with a state that leads back to this very call.
     fn next_round(&self, gateway: &Gateway, result: &str, state: Option<String>) -> Option<String> {
         // Whoever is asked while no client listens cannot answer.
-        let Way::Clients(_) = self.way else { return None };
+        match self.way {
+            Way::Clients(_) => {}
+            Way::Ours if self.era == Era::Two && self.askable.is_some() => {}
+            Way::Ours | Way::ItsSession(_) | Way::None(_) => return None,
+        }
         let lease = self.case.state.claim()?.lease_expires_at;
         let round = Round {
             agent: self.case.agent.clone(),

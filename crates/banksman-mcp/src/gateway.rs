@@ -19,6 +19,7 @@ use crate::hold::Holds;
 use crate::labels;
 use crate::message::{self, Message, Shape};
 use crate::owners::Owners;
+use crate::parked::ParkingLot;
 use crate::questions::Questions;
 use crate::seal::{Purpose, Seal};
 use crate::session::{Session, Sessions};
@@ -40,6 +41,7 @@ pub struct Gateway {
     pub(crate) holds: Holds,
     pub(crate) changes: Changes,
     pub(crate) questions: Questions,
+    pub(crate) parked: Arc<ParkingLot>,
     pub(crate) seal: Seal,
 }
 
@@ -76,6 +78,7 @@ impl Gateway {
             holds: Holds::default(),
             changes: Changes::default(),
             questions: Questions::default(),
+            parked: Arc::default(),
             seal,
         }))
     }

@@ -23,6 +23,7 @@ mod catalogue;
 mod changes;
 mod definition;
 mod eras;
+mod parked;
 mod pins;
 mod session;
 mod upstream;

@@ -17,6 +17,7 @@ use crate::session::Session;
 use crate::upstream::lane::Stream;
 use crate::upstream::reply::Reply;
 use crate::upstream::{Answer, Behalf, Post, Route, SendError, Upstream, Wants, mailbox};
+use crate::visit::Visit;
 use crate::words;
 
 /// So many questions may be open at a time.
@@ -73,18 +74,18 @@ impl Questions {
 /// A client that can be asked.
 #[derive(Debug, Clone)]
 pub(crate) struct Askable {
-    session: String,
+    /// Where it is asked; one without a session is asked in place of an answer.
+    session: Option<String>,
     can: ClientSays,
 }
 
 impl Askable {
-    /// A client of era one that hears what is said while it waits, if it can be asked anything.
-    pub(crate) fn of(session: Option<&Session>, era: Era) -> Option<Self> {
-        let session = session.filter(|_| era == Era::One)?;
-        session
-            .client
-            .can_be_asked()
-            .then(|| Self { session: session.key.clone(), can: session.client.clone() })
+    /// A client that hears what is said while it waits, if it can be asked anything.
+    pub(crate) fn of(visit: &Visit) -> Option<Self> {
+        let session = visit.session.as_ref().filter(|_| visit.era == Era::One);
+        let has_a_way = visit.era == Era::Two || session.is_some();
+        let session = session.map(|session| session.key.clone());
+        (has_a_way && visit.client.can_be_asked()).then(|| Self { session, can: visit.client.clone() })
     }
 
     /// What it can, as era two says it with each request.
@@ -150,6 +151,7 @@ impl Interview {
             headers: &self.headers,
             patience: self.until.saturating_duration_since(Instant::now()),
             capabilities: &capabilities,
+            hears_questions: false,
         };
         self.upstream.ask_aloud(behalf, "tools/call", params, &self.theirs).await
     }
@@ -198,7 +200,8 @@ impl Interview {
                 return Err(format!("it asks for `{method}`, which this client cannot answer"));
             }
             let questions = &self.gateway.questions;
-            let (id, answered) = questions.ask(&self.client.session).ok_or("too much is being asked")?;
+            let asked = self.client.session.as_deref().and_then(|session| questions.ask(session));
+            let (id, answered) = asked.ok_or("too much is being asked")?;
             let put = message::request(&id, &method, question.get("params").unwrap_or("{}"));
             if !post.offer(&put.into()).is_taken() {
                 return Err("it asks something, and nobody listens any more".to_owned());

@@ -10,7 +10,8 @@ use crate::errand::Errand;
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
 use crate::param_headers;
-use crate::questions::Interview;
+use crate::questions::{Askable, Interview};
+use crate::raw::Members;
 use crate::upstream::reply::Reply;
 use crate::upstream::{Answer, Behalf, Lane, NO_CAPABILITIES, Route, SendError};
 
@@ -139,7 +140,16 @@ impl Errand {
             return Box::pin(interview.begin()).await;
         }
         let agent = Some(self.case.agent.as_str());
-        let behalf = Behalf { agent, headers: &headers, patience, capabilities: NO_CAPABILITIES };
+        let behalf = Behalf {
+            agent,
+            headers: &headers,
+            patience,
+            capabilities: NO_CAPABILITIES,
+            hears_questions: false,
+        };
+        if let (Era::Two, Some(client)) = (self.era, &self.askable) {
+            return Box::pin(self.with_questions(gateway, client, behalf, theirs)).await;
+        }
         let is_idempotent = self.upstream.config.is_idempotent(&action.tool);
         if self.progress.is_some() && !is_idempotent {
             return self.upstream.ask_aloud(behalf, "tools/call", &params, &theirs).await;
@@ -163,5 +173,25 @@ impl Errand {
         let is_an_answer = Reply::read(&answer.message).is_some();
         let headers = if is_an_answer { HeaderMap::new() } else { answer.headers };
         Ok(Answer::Whole { status: answer.status, headers, body: answer.message })
+    }
+
+    /// The same, for a client that can be asked what its server wants to know: it is, in place of an answer.
+    async fn with_questions(
+        &self,
+        gateway: &Arc<Gateway>,
+        client: &Askable,
+        behalf: Behalf<'_>,
+        theirs: Route,
+    ) -> Result<Answer, SendError> {
+        let message = Members::read_bytes(&self.message);
+        let params = message.as_ref().and_then(|message| Members::read(message.get("params")?));
+        let member = |name: &str| params.as_ref().and_then(|params| params.get(name));
+        if let Some(state) = member("requestState") {
+            return gateway.parked.go_on(state, member("inputResponses"), theirs).await;
+        }
+        let capabilities = client.capabilities();
+        let behalf = Behalf { capabilities: &capabilities, hears_questions: true, ..behalf };
+        let answer = self.upstream.ask_aloud(behalf, "tools/call", &self.params(), &theirs).await?;
+        Ok(gateway.parked.watch(answer, &theirs, Instant::now() + behalf.patience))
     }
 }

@@ -51,6 +51,8 @@ pub(crate) enum Manner {
     ForClient,
     /// Nobody is: we answer that nothing can be asked.
     Alone,
+    /// Those for whom we ask, while we do: what it wants to know is for the newest of them.
+    AsksOfRequests,
     /// All requests of an agent that know no sessions come here. A server of that revision asks nobody: what it wants to
     /// know is in its answers.
     Shared,
@@ -264,7 +266,9 @@ impl Child {
                     line.into_iter().for_each(|line| waiting.post.answer(line));
                 }
             }
-            (Some(id), Some(method)) if self.manner != Manner::ForClient => self.refuse(id.get(), &method),
+            (Some(id), Some(method)) if matches!(self.manner, Manner::Alone | Manner::Shared) => {
+                self.refuse(id.get(), &method);
+            }
             // Some clients would take it for the answer to something else that they asked.
             (_, Some(_)) if is_also_an_answer(&line) => {
                 tracing::debug!("a message of two kinds was left out")
@@ -315,7 +319,7 @@ impl Child {
                 return waiting.post.offer(message) == Offered::Taken;
             }
         }
-        if self.manner == Manner::Alone {
+        if self.manner == Manner::Alone || (self.manner == Manner::AsksOfRequests && !asks) {
             // Who asks on our account wants to hear of nothing else.
             return state.listener.as_ref().is_some_and(|listener| listener.offer(message).is_taken());
         }
@@ -332,7 +336,7 @@ impl Child {
         // Whoever asks while it works for somebody who does not listen would wait until its call is given up.
         let is_of_nobody = asks && !state.waiting.is_empty();
         let is_full = state.listener.as_ref().is_some_and(|listener| !listener.is_left());
-        if is_of_nobody || is_full || self.manner == Manner::Alone {
+        if is_of_nobody || is_full || self.manner != Manner::ForClient {
             return false;
         }
         state.keep_for_later(message.clone());

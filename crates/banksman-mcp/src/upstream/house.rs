@@ -41,14 +41,22 @@ pub(crate) struct Behalf<'a> {
     pub(crate) headers: &'a HeaderMap,
     /// For how long the answer is of use.
     pub(crate) patience: Duration,
-    /// What a server without sessions may ask, as JSON: what the client that we speak for can answer.
+    /// What the server may ask, as JSON: what the client that we speak for can answer.
     pub(crate) capabilities: &'a str,
+    /// Whether what a server with sessions asks is heard.
+    pub(crate) hears_questions: bool,
 }
 
 impl<'a> Behalf<'a> {
     /// What we ask for ourselves.
     pub(super) fn ours(headers: &'a HeaderMap) -> Self {
-        Self { agent: None, headers, patience: PATIENCE, capabilities: NO_CAPABILITIES }
+        Self {
+            agent: None,
+            headers,
+            patience: PATIENCE,
+            capabilities: NO_CAPABILITIES,
+            hears_questions: false,
+        }
     }
 }
 
@@ -111,7 +119,7 @@ impl Upstream {
         params: &str,
         theirs: &Route,
     ) -> Result<Answer, SendError> {
-        let room = self.house.room(behalf.agent);
+        let room = self.room_of(behalf);
         let is_call = behalf.agent.is_some() && method == "tools/call";
         let need = if is_call { Need::Call } else { Need::Question };
         for attempt in 0..2 {
@@ -123,7 +131,7 @@ impl Upstream {
             let (lane, params) = framed(&open, method, params, behalf);
             let params = if theirs.progress.is_some() { with_token(&params, &ours) } else { params };
             let text = message::request(&ours, method, &params);
-            let answer = lane.ask_known_as(text.into(), ours, theirs, &room).await;
+            let answer = lane.ask_known_as(text.into(), ours, theirs, (&room, behalf.hears_questions)).await;
             room.use_now();
             match answer {
                 // The server has forgotten our session. It says so instead of doing anything, so asking again is safe.
@@ -139,6 +147,16 @@ impl Upstream {
             }
         }
         Err(SendError::NotSent("it forgets our session again and again".to_owned()))
+    }
+
+    /// Where it is asked. A server with sessions hears once, at their begin, what may be asked in them.
+    fn room_of(&self, behalf: Behalf<'_>) -> Arc<Room> {
+        match behalf.agent {
+            Some(agent) if self.is_known_to_speak(Era::One) != Some(false) => {
+                self.house.room_for(agent, For::OurRequests, behalf.capabilities)
+            }
+            agent => self.house.room(agent),
+        }
     }
 
     /// What the server said of itself when we met.
@@ -213,12 +231,12 @@ impl Upstream {
         if let Some(met) = met.as_ref().filter(is_of_use) {
             return Some(met.clone());
         }
-        let (me, is_for) = (self.me.upgrade()?, room.is_for);
+        let (me, is_for, capabilities) = (self.me.upgrade()?, room.is_for, room.capabilities.clone());
         let (sender, receiver) = watch::channel(Meeting::default());
         tokio::spawn(async move {
             let began = Instant::now();
             let met = match is_for {
-                For::OurRequests => me.meet_now().await,
+                For::OurRequests => me.meet_now(&capabilities).await,
                 For::TheirRequests => me.meet_without_sessions().await,
             };
             let meeting = match met {
@@ -234,13 +252,14 @@ impl Upstream {
         Some(receiver)
     }
 
-    async fn meet_now(&self) -> Result<Open, SendError> {
+    async fn meet_now(&self, capabilities: &str) -> Result<Open, SendError> {
         let params = format!(
-            r#"{{"protocolVersion":{},"capabilities":{{}},"clientInfo":{}}}"#,
+            r#"{{"protocolVersion":{},"capabilities":{capabilities},"clientInfo":{}}}"#,
             quoted(ERA_ONE),
             who_we_are()
         );
-        match self.initialize(&params, Manner::Alone, None).await? {
+        let manner = if capabilities == NO_CAPABILITIES { Manner::Alone } else { Manner::AsksOfRequests };
+        match self.initialize(&params, manner, None).await? {
             Greeting::Met { lane, said } => Ok(Open { lane, era: Era::One, said: said.into() }),
             Greeting::Refused { lane, .. } => match self.meeting(discover(lane)).await? {
                 Discovery::Speaks(open) => {
@@ -264,7 +283,7 @@ impl Upstream {
         if self.is_known_to_speak(Era::Two) == Some(false) {
             return Ok(None);
         }
-        let room = self.house.room_for(agent, For::TheirRequests);
+        let room = self.house.room_for(agent, For::TheirRequests, NO_CAPABILITIES);
         match self.house_session(&room, Need::Call).await {
             Ok(Open { lane: Lane::Child(child), .. }) => Ok(Some(child)),
             Ok(Open { lane: Lane::Http { .. }, .. }) => Ok(None),

@@ -105,14 +105,15 @@ impl Lane {
         message: Bytes,
         ours: String,
         theirs: &Route,
-        room: &Arc<Room>,
+        (room, hears_questions): (&Arc<Room>, bool),
     ) -> Result<Answer, SendError> {
         let route = Route { id: ours.clone(), progress: theirs.progress.as_ref().map(|_| ours.clone()) };
         let alias = Alias::of(theirs.clone());
         Ok(match self.ask(message, route).await? {
             Answer::Stream(mut stream) => {
-                stream.known_as = Some(Box::new(KnownAs { ours, alias, lane: self.clone() }));
-                Answer::Stream(stream.from_room(room))
+                stream.known_as =
+                    Some(Box::new(KnownAs { ours, alias, lane: self.clone(), hears_questions }));
+                Answer::Stream(stream.kept_in(room))
             }
             Answer::Whole { status, headers, body } => {
                 let answer = Reply::to(&body, &ours).and_then(|_| alias.of_answer(&body));
@@ -191,20 +192,28 @@ struct KnownAs {
     ours: String,
     alias: Alias,
     lane: Lane,
+    /// Whether its client can be asked something.
+    hears_questions: bool,
 }
 
 impl KnownAs {
-    /// The answer, and how far it is, as the client knows them. It wants to hear nothing else that is said in that session,
-    /// and nobody is there to answer what is asked.
+    /// Tells the server that nobody is there to answer.
+    fn refuse(&self, method: &str, id: &str) {
+        let (lane, answer) = (self.lane.clone(), message::for_nobody(method, id));
+        tokio::spawn(async move { drop(lane.tell(answer.into()).await) });
+    }
+
+    /// The answer, and how far it is, as the client knows them. It wants to hear nothing else that is said in that session;
+    /// what is asked, if it can answer.
     fn translated(&self, event: &Event) -> Option<Event> {
         if Reply::to(&event.data, &self.ours).is_some() {
             return self.alias.of_answer(&event.data).map(Event::of);
         }
         let said = Members::read_bytes(&event.data)?;
         match (said.text("method")?, said.get("id")) {
+            (method, Some(_)) if self.hears_questions && method != "ping" => Some(event.clone()),
             (method, Some(id)) => {
-                let (lane, answer) = (self.lane.clone(), message::for_nobody(&method, id));
-                tokio::spawn(async move { drop(lane.tell(answer.into()).await) });
+                self.refuse(&method, id);
                 None
             }
             (method, None) if method == "notifications/progress" => {
@@ -270,7 +279,32 @@ impl Stream {
         }
     }
 
-    pub(super) fn from_room(mut self, room: &Arc<Room>) -> Self {
+    /// From now on its client knows its request by other names.
+    pub(crate) fn now_known_as(&mut self, theirs: Route) {
+        if let Some(known_as) = &mut self.known_as {
+            known_as.alias = Alias::of(theirs);
+        }
+    }
+
+    /// Answers what the server has asked.
+    ///
+    /// # Errors
+    /// If it cannot be told.
+    pub(crate) async fn answer_to(&self, question: &str, answer: &str) -> Result<(), SendError> {
+        let lost = || SendError::Lost("it could not be told what its client has answered".to_owned());
+        let Some(known_as) = &self.known_as else { return Err(lost()) };
+        let told = known_as.lane.tell(message::result(question, answer).into()).await;
+        told.map_err(|_| lost()).and_then(|status| if status.is_success() { Ok(()) } else { Err(lost()) })
+    }
+
+    /// Tells the server that nobody answers what it has asked.
+    pub(crate) fn refuse(&self, method: &str, question: &str) {
+        if let Some(known_as) = &self.known_as {
+            known_as.refuse(method, question);
+        }
+    }
+
+    pub(super) fn kept_in(mut self, room: &Arc<Room>) -> Self {
         self.room = Some(Arc::clone(room));
         self
     }

@@ -9,7 +9,7 @@ use http::{HeaderMap, Method};
 use super::house::framed;
 use super::http::own_headers;
 use super::lane::{Stream, is_event_stream};
-use super::rooms::{Need, Open, Room};
+use super::rooms::{For, Need, Open, Room};
 use super::{Answer, Behalf, Lane, Reach, Route, SendError, Upstream};
 use crate::message::{self, Era};
 
@@ -22,9 +22,14 @@ impl Upstream {
     ///
     /// # Errors
     /// If it cannot be reached, or says nothing on its own account.
-    pub(crate) async fn listen(&self, agent: &str, era: Era) -> Result<Stream, SendError> {
+    pub(crate) async fn listen(
+        &self,
+        agent: &str,
+        era: Era,
+        capabilities: &str,
+    ) -> Result<Stream, SendError> {
         let says_nothing = || SendError::NotSent("it says nothing on its own account".to_owned());
-        let (open, room) = self.as_clients_reach_it(agent, era).await?;
+        let (open, room) = self.as_clients_reach_it(agent, era, capabilities).await?;
         let stream = match (&open.lane, open.era) {
             (Lane::Child(child), Era::One) => Stream::of_child(child.listen()),
             (Lane::Http { upstream, headers }, Era::One) => {
@@ -48,7 +53,7 @@ impl Upstream {
             }
         };
         Ok(match &room {
-            Some(room) => stream.from_room(room),
+            Some(room) => stream.kept_in(room),
             None => stream,
         })
     }
@@ -58,6 +63,7 @@ impl Upstream {
         &self,
         agent: &str,
         era: Era,
+        capabilities: &str,
     ) -> Result<(Open, Option<Arc<Room>>), SendError> {
         let without_session = |lane| (Open { lane, era: Era::Two, said: "{}".into() }, None);
         if era == Era::Two {
@@ -74,7 +80,7 @@ impl Upstream {
                 }
             }
         }
-        let room = self.house.room(Some(agent));
+        let room = self.house.room_for(agent, For::OurRequests, capabilities);
         let open = self.house_session(&room, Need::Question).await?;
         room.use_now();
         Ok((open, Some(room)))

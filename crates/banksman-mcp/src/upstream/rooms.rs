@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::watch;
 
-use super::{Lane, SendError};
+use super::{Lane, NO_CAPABILITIES, SendError};
 use crate::message::Era;
 
 /// What a session is needed for.
@@ -22,7 +22,7 @@ pub(super) enum Need {
 #[derive(Default)]
 pub(crate) struct House {
     pub(super) ours: Arc<Room>,
-    rooms: Mutex<HashMap<(String, For), Arc<Room>>>,
+    rooms: Mutex<HashMap<Place, Arc<Room>>>,
     pub(super) next_id: AtomicU64,
     /// Whether it understands each era, once it has said so.
     pub(super) speaks_one: OnceLock<bool>,
@@ -55,24 +55,38 @@ impl Meeting {
 }
 
 /// For what a room is there.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum For {
     /// What we ask on our own account, or for an agent whose client is away.
-    #[default]
     OurRequests,
     /// What an agent's clients ask without sessions, of a program that can answer like that.
     TheirRequests,
 }
 
+/// An agent, what its room is for, and what may be asked in it.
+type Place = (String, For, String);
+
 /// The place of one session.
-#[derive(Default)]
 pub(super) struct Room {
     pub(super) is_for: For,
+    /// What its server may ask, as capabilities in JSON.
+    pub(super) capabilities: String,
     met: Mutex<Option<watch::Receiver<Meeting>>>,
     used_at: Mutex<Option<Instant>>,
 }
 
+impl Default for Room {
+    fn default() -> Self {
+        Self::new(For::OurRequests, NO_CAPABILITIES)
+    }
+}
+
 impl Room {
+    fn new(is_for: For, capabilities: &str) -> Self {
+        let capabilities = capabilities.to_owned();
+        Self { is_for, capabilities, met: Mutex::default(), used_at: Mutex::default() }
+    }
+
     pub(super) fn use_now(&self) {
         *self.used_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
     }
@@ -121,22 +135,22 @@ impl Room {
 }
 
 impl House {
-    fn rooms(&self) -> MutexGuard<'_, HashMap<(String, For), Arc<Room>>> {
+    fn rooms(&self) -> MutexGuard<'_, HashMap<Place, Arc<Room>>> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn room(&self, agent: Option<&str>) -> Arc<Room> {
         match agent {
-            Some(agent) => self.room_for(agent, For::OurRequests),
+            Some(agent) => self.room_for(agent, For::OurRequests, NO_CAPABILITIES),
             None => Arc::clone(&self.ours),
         }
     }
 
-    pub(super) fn room_for(&self, agent: &str, is_for: For) -> Arc<Room> {
+    pub(super) fn room_for(&self, agent: &str, is_for: For, capabilities: &str) -> Arc<Room> {
         let mut rooms = self.rooms();
         let room = rooms
-            .entry((agent.to_owned(), is_for))
-            .or_insert_with(|| Arc::new(Room { is_for, ..Room::default() }));
+            .entry((agent.to_owned(), is_for, capabilities.to_owned()))
+            .or_insert_with(|| Arc::new(Room::new(is_for, capabilities)));
         room.use_now();
         Arc::clone(room)
     }

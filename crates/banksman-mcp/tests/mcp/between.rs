@@ -261,3 +261,67 @@ async fn a_standing_stream_brings_the_changes_of_a_server_without_sessions() {
         assert_eq!(changed, json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"}));
     }
 }
+
+/// A call by a client without sessions that can say where its roots are.
+async fn with_roots(client: &Client, id: u64, params: Value) -> Value {
+    client.ask_two(id, "tools/call", params, json!({"roots": {}})).await.last().await
+}
+
+/// The next round of a call, with an answer.
+fn next_round(tool: &str, asked: &Value, roots: Value) -> Value {
+    assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
+    let requests = &asked["result"]["inputRequests"];
+    let (name, request) = requests.as_object().unwrap().iter().next().unwrap();
+    assert_eq!(request["method"], "roots/list");
+    json!({"name": tool, "arguments": {}, "requestState": asked["result"]["requestState"],
+        "inputResponses": {name: {"roots": roots}}})
+}
+
+#[tokio::test]
+async fn what_a_server_with_sessions_asks_is_put_to_a_client_without_one() {
+    let world = World::start(&programs::config()).await;
+    let client = world.client("/mcp");
+    for (id, tool) in [(1, "ask"), (3, "send_ask")] {
+        let approving = async {
+            if tool == "send_ask" {
+                world.approve().await;
+            }
+        };
+        let call = json!({"name": tool, "arguments": {}});
+        let (asked, ()) = tokio::join!(with_roots(&client, id, call), approving);
+        let next = next_round(tool, &asked, json!([id]));
+        let done = with_roots(&client, id + 1, next.clone()).await;
+        assert_eq!((&done["id"], text(&done)), (&json!(id + 1), format!("roots: [{id}]").as_str()));
+        // The same answer does not go on a second time.
+        let again = with_roots(&client, id + 1, next).await;
+        assert!(again["error"]["code"] == -32602 || text(&again).contains("roots:"), "{again}");
+    }
+    // Who cannot be asked is not; and its server hears so.
+    let call = json!({"name": "ask", "arguments": {"n": 2}});
+    let mute = client.ask_two(9, "tools/call", call, json!({})).await.last().await;
+    assert_eq!(text(&mute), "roots: null");
+}
+
+#[tokio::test]
+async fn nobody_goes_on_with_a_state_that_was_made_up() {
+    let world = World::start(&programs::config()).await;
+    let client = world.client("/mcp");
+    let call = |n: u64| json!({"name": "ask", "arguments": {"n": n}});
+    let first = with_roots(&client, 1, call(1)).await;
+    let forged =
+        json!({"name": "ask", "arguments": {"n": 1}, "requestState": "parked-00", "inputResponses": {}});
+    assert_eq!(with_roots(&client, 2, forged).await["error"]["code"], -32602);
+    let mut next = next_round("ask", &first, json!(["a"]));
+    next["arguments"] = json!({"n": 1});
+    assert_eq!(text(&with_roots(&client, 3, next).await), r#"roots: ["a"]"#);
+}
+
+#[tokio::test]
+async fn after_a_restart_nobody_goes_on_with_what_was_asked_before() {
+    let world = World::start(&programs::config()).await;
+    let call = json!({"name": "ask", "arguments": {}});
+    let asked = with_roots(&world.client("/mcp"), 1, call).await;
+    let world = world.restart().await;
+    let lost = with_roots(&world.client("/mcp"), 2, next_round("ask", &asked, json!([]))).await;
+    assert!(text(&lost).starts_with("UNKNOWN"), "{lost}");
+}

@@ -1,0 +1,162 @@
+//! What a server with sessions asks while it works, put to a client that has none: the call is parked, the client gets the
+//! question in place of an answer (`input_required`), and its next round goes on where the server waits.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytes::Bytes;
+use tokio::time::Instant;
+
+use crate::message;
+use crate::raw::{Members, quoted};
+use crate::upstream::lane::Stream;
+use crate::upstream::reply::Reply;
+use crate::upstream::{Answer, Post, Route, SendError, Wants, mailbox};
+
+/// So many calls may be parked at a time.
+const PARKED: usize = 1000;
+
+/// By what name the client knows the one question that is open.
+const QUESTION: &str = "question";
+
+/// The calls whose servers wait for an answer, by the state that leads back to each.
+#[derive(Default)]
+pub(crate) struct ParkingLot(Mutex<HashMap<String, Parked>>);
+
+struct Parked {
+    stream: Stream,
+    /// The id of the server's question, as JSON.
+    question: String,
+    method: String,
+    until: Instant,
+}
+
+impl ParkingLot {
+    fn parked(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Parks a call; the state that leads back to it, as JSON. If there is no room, it comes back.
+    fn park(&self, parked: Parked) -> Result<String, Parked> {
+        let mut key = [0u8; 16];
+        let mut all = self.parked();
+        if all.len() >= PARKED || getrandom::fill(&mut key).is_err() {
+            return Err(parked);
+        }
+        let state = quoted(&format!("parked-{:032x}", u128::from_be_bytes(key)));
+        all.insert(state.clone(), parked);
+        Ok(state)
+    }
+
+    /// Lets those go whose answers are of no use any more. Their servers are told that nobody answers.
+    pub(crate) fn sweep(&self) {
+        let now = Instant::now();
+        let late: Vec<Parked> =
+            self.parked().extract_if(|_, parked| parked.until <= now).map(|(_, parked)| parked).collect();
+        for parked in late {
+            parked.stream.refuse(&parked.method, &parked.question);
+        }
+    }
+
+    /// Goes on with a parked call: its server gets the client's answer.
+    ///
+    /// # Errors
+    /// If nobody knows the call here, or its server cannot be told.
+    pub(crate) async fn go_on(
+        self: &Arc<Self>,
+        state: &str,
+        answers: Option<&str>,
+        theirs: Route,
+    ) -> Result<Answer, SendError> {
+        let lost = |problem: &str| SendError::Lost(problem.to_owned());
+        let parked = self.parked().remove(state);
+        let Some(mut parked) = parked else {
+            return Err(lost("it waits for an answer elsewhere, or does not wait any more"));
+        };
+        let answer =
+            answers.and_then(Members::read).and_then(|answers| answers.get(QUESTION).map(str::to_owned));
+        parked.stream.now_known_as(theirs.clone());
+        match answer {
+            Some(answer) => parked.stream.answer_to(&parked.question, &answer).await?,
+            // Who goes on without an answer has none.
+            None => parked.stream.refuse(&parked.method, &parked.question),
+        }
+        Ok(self.hand_on(parked.stream, theirs, parked.until))
+    }
+
+    /// An answer in which what the server asks comes as one, with the call parked behind it.
+    pub(crate) fn watch(self: &Arc<Self>, answer: Answer, theirs: &Route, until: Instant) -> Answer {
+        match answer {
+            Answer::Stream(stream) => self.hand_on(stream, theirs.clone(), until),
+            whole @ Answer::Whole { .. } => whole,
+        }
+    }
+
+    fn hand_on(self: &Arc<Self>, stream: Stream, theirs: Route, until: Instant) -> Answer {
+        let (post, messages) = mailbox(Wants::Everything);
+        tokio::spawn(Arc::clone(self).conduct(stream, theirs, until, post));
+        Answer::Stream(Stream::of_child(messages))
+    }
+
+    /// Where there is no answer, the post is dropped without one.
+    async fn conduct(self: Arc<Self>, mut stream: Stream, theirs: Route, until: Instant, post: Post) {
+        stream.resume_for(until.saturating_duration_since(Instant::now()));
+        while let Ok(Some(event)) = stream.next().await {
+            if Reply::to(&event.data, &theirs.id).is_some() {
+                return post.answer(event.data);
+            }
+            let Some((question, method, request)) = question(&event.data) else {
+                post.offer(&event.data);
+                continue;
+            };
+            if !post.is_wanted() {
+                stream.refuse(&method, &question);
+                continue;
+            }
+            match self.park(Parked { stream, question, method, until }) {
+                Ok(state) => return post.answer(asked(&theirs.id, &request, &state)),
+                Err(parked) => {
+                    parked.stream.refuse(&parked.method, &parked.question);
+                    stream = parked.stream;
+                }
+            }
+        }
+    }
+}
+
+/// A server's question: its id, its method, and itself as era two has it.
+fn question(message: &[u8]) -> Option<(String, String, String)> {
+    let said = Members::read_bytes(message)?;
+    let (id, method) = (said.get("id")?, said.text("method")?);
+    let mut request = Members::default();
+    request.set("method", quoted(&method));
+    if let Some(params) = said.get("params") {
+        request.set("params", params);
+    }
+    let request = request.write();
+    Some((id.to_owned(), method, request))
+}
+
+fn asked(id: &str, request: &str, state: &str) -> Bytes {
+    let result = format!(
+        r#"{{"resultType":"input_required","inputRequests":{{"{QUESTION}":{request}}},"requestState":{state}}}"#
+    );
+    message::result(id, &result).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_put_as_the_revision_without_sessions_has_it() {
+        let said = br#"{"jsonrpc":"2.0","id":7,"method":"elicitation/create","params":{"message":"Who?"}}"#;
+        let (id, method, request) = question(said).unwrap();
+        assert_eq!((id.as_str(), method.as_str()), ("7", "elicitation/create"));
+        assert_eq!(
+            asked("1", &request, "\"s\""),
+            r#"{"jsonrpc":"2.0","id":1,"result":{"resultType":"input_required","inputRequests":{"question":{"method":"elicitation/create","params":{"message":"Who?"}}},"requestState":"s"}}"#
+        );
+        assert!(question(br#"{"method":"notifications/progress","params":{}}"#).is_none());
+    }
+}
