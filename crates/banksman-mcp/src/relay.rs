@@ -318,7 +318,9 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
     match lane.answer(visit.bytes(), route).await {
         Ok(answer) if refuses_us(answer.status) => Err(refused_us(&id, upstream)),
         Ok(answer) if matches!(&lane, Lane::Child(child) if child.is_shared()) => {
-            Ok(Final { status: headers::status_of(&answer.message), streamed: false, ..answer })
+            let status = headers::status_of(&answer.message);
+            // Only what comes alone has a status of its own.
+            Ok(Final { status, streamed: answer.streamed && status.is_success(), ..answer })
         }
         Ok(answer) => Ok(answer),
         Err(error) => Err(unreachable(&id, upstream, &error)),

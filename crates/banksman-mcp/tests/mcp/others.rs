@@ -2,10 +2,11 @@
 //!
 //! `cargo xtask test` installs them; without them these tests have nothing to run and say so.
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::calls::text;
 use crate::conformance::{node, packages};
+use crate::patience::{Beside, printed};
 use crate::world::World;
 
 #[tokio::test]
@@ -44,4 +45,32 @@ async fn the_everything_server() {
         let list = client.post(&json!({"jsonrpc": "2.0", "id": 3, "method": method})).await.last().await;
         assert!(list["result"].is_object(), "{method}: {list}");
     }
+}
+
+#[tokio::test]
+async fn the_everything_server_asks_the_typescript_client_of_the_other_era() {
+    let Some(packages) = packages() else { return };
+    let server = packages.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let words = [node(&packages), server].map(|word| format!("'{}'", word.display()));
+    let config = format!("version: 1\nupstreams: {{all: {{command: [{}, stdio]}}}}\n", words.join(", "));
+    let world = World::start(&config).await;
+    let client = Beside::new(&packages, "asked_two.mjs", "everything");
+    let said = printed(client.run(&packages), &world, "all").await;
+    let said: Value = serde_json::from_str(&said).unwrap();
+    assert_eq!(said["era"], "2026-07-28", "{said}");
+    assert!(said["said"][0].as_str().unwrap().contains("sampled"), "{said}");
+    assert!(said["said"][1].as_str().unwrap().contains("Ada"), "{said}");
+    assert_eq!(said["progress"], 4, "{said}");
+}
+
+#[tokio::test]
+async fn a_typescript_server_without_sessions_asks_the_typescript_client_with_one() {
+    let Some(packages) = packages() else { return };
+    let server = Beside::new(&packages, "asks.mjs", "server");
+    let words = [node(&packages), server.path().to_owned()].map(|word| format!("'{}'", word.display()));
+    let config = format!("version: 1\nupstreams: {{asks: {{command: [{}]}}}}\n", words.join(", "));
+    let world = World::start(&config).await;
+    let client = Beside::new(&packages, "asked_one.mjs", "client");
+    let said = printed(client.run(&packages), &world, "prod").await;
+    assert_eq!(said, r#"{"asked":["Deploy to prod?"],"text":"deployed to prod"}"#);
 }

@@ -30,19 +30,25 @@ fn python(packages: &Path) -> Command {
 }
 
 /// A script of ours, beside the packages that it imports for as long as it runs.
-struct Beside(PathBuf);
+pub(crate) struct Beside(PathBuf);
 
 impl Beside {
-    fn new(packages: &Path, name: &str, to: &str) -> Self {
+    pub(crate) fn new(packages: &Path, name: &str, to: &str) -> Self {
         let copy = packages.join(format!("{}-{to}-{name}", std::process::id()));
         std::fs::copy(script(name), &copy).unwrap();
         Self(copy)
     }
 
-    fn run(&self, packages: &Path) -> Command {
+    pub(crate) fn run(&self, packages: &Path) -> Command {
         let mut command = Command::new(node(packages));
         command.arg(&self.0);
         command
+    }
+}
+
+impl Beside {
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 }
 
@@ -64,7 +70,7 @@ fn inspector(packages: &Path, world: &World, era: &str, to: &str) -> Command {
 }
 
 /// Runs a client to its end, and says what it printed.
-async fn printed(mut command: Command, world: &World, to: &str) -> String {
+pub(crate) async fn printed(mut command: Command, world: &World, to: &str) -> String {
     command
         .env("URL", format!("http://{}/mcp", world.address))
         .env("TOKEN", &world.agent)
