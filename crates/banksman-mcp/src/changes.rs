@@ -18,7 +18,7 @@ use crate::gateway::Gateway;
 use crate::message::Era;
 use crate::raw::Members;
 use crate::sse;
-use crate::upstream::lane::Stream;
+use crate::upstream::Stream;
 use crate::upstream::{NO_CAPABILITIES, Upstream};
 use crate::visit::Visit;
 

@@ -157,7 +157,7 @@ impl Errand {
     }
 
     /// Follows a stream to the answer.
-    async fn follow(&self, gateway: &Gateway, mut stream: crate::upstream::lane::Stream, out: Out) -> Ended {
+    async fn follow(&self, gateway: &Gateway, mut stream: crate::upstream::Stream, out: Out) -> Ended {
         let (mut client, ends_with_answer) = match out {
             Out::Fresh(opened) => {
                 let (sender, events) = mpsc::channel(QUEUE);

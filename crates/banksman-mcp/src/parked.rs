@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::message;
 use crate::raw::{Members, quoted};
-use crate::upstream::lane::Stream;
+use crate::upstream::Stream;
 use crate::upstream::reply::Reply;
 use crate::upstream::{Answer, Post, Route, SendError, Wants, mailbox};
 
@@ -37,11 +37,11 @@ impl ParkingLot {
     }
 
     /// Parks a call; the state that leads back to it, as JSON. If there is no room, it comes back.
-    fn park(&self, parked: Parked) -> Result<String, Parked> {
+    fn park(&self, parked: Parked) -> Result<String, Box<Parked>> {
         let mut key = [0u8; 16];
         let mut all = self.parked();
         if all.len() >= PARKED || getrandom::fill(&mut key).is_err() {
-            return Err(parked);
+            return Err(Box::new(parked));
         }
         let state = quoted(&format!("parked-{:032x}", u128::from_be_bytes(key)));
         all.insert(state.clone(), parked);

@@ -14,7 +14,7 @@ use crate::gateway::Gateway;
 use crate::message::{self, ClientSays, Era};
 use crate::raw::{Members, quoted};
 use crate::session::Session;
-use crate::upstream::lane::Stream;
+use crate::upstream::Stream;
 use crate::upstream::reply::Reply;
 use crate::upstream::{Answer, Behalf, Post, Route, SendError, Upstream, Wants, mailbox};
 use crate::visit::Visit;

@@ -6,9 +6,10 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use http::{HeaderMap, Method};
 
-use super::house::framed;
+use super::Stream;
+use super::framing::framed;
 use super::http::own_headers;
-use super::lane::{Stream, is_event_stream};
+use super::lane::is_event_stream;
 use super::rooms::{For, Need, Open, Room};
 use super::{Answer, Behalf, Lane, Reach, Route, SendError, Upstream};
 use crate::message::{self, Era};

@@ -2,9 +2,12 @@
 
 mod alias;
 mod child;
+mod connection;
 mod environment;
+mod framing;
 mod house;
 pub(crate) mod http;
+mod incoming;
 pub(crate) mod lane;
 mod lines;
 mod listening;
@@ -23,7 +26,9 @@ use tokio::time::timeout;
 
 pub(crate) use child::{Child, Manner};
 pub(crate) use environment::Inherits;
-pub(crate) use house::{Behalf, Greeting, HouseError, NO_CAPABILITIES, header_text, with_meta};
+pub(crate) use framing::{header_text, with_meta};
+pub(crate) use house::{Behalf, Greeting, HouseError, NO_CAPABILITIES};
+pub(crate) use incoming::Stream;
 pub(crate) use lane::{Answer, Lane, Route};
 pub(crate) use mailbox::{Mailbox, Post, Wants, mailbox};
 use patience::Patience;

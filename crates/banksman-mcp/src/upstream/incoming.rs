@@ -1,0 +1,189 @@
+//! What comes back from a server, message by message.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use hyper::body::Incoming;
+use tokio::time::timeout;
+
+use super::alias::Alias;
+use super::connection::Connection;
+use super::http::HttpUpstream;
+use super::lane::{Lane, Route};
+use super::reply::Reply;
+use super::rooms::Room;
+use super::{Mailbox, SendError};
+use crate::message;
+use crate::raw::Members;
+use crate::sse::Event;
+
+/// A program that answers within this time answers at once: until then its client does not know whether there is a stream.
+const AT_ONCE: Duration = Duration::from_millis(250);
+
+/// Messages as they come.
+pub(crate) struct Stream {
+    source: Source,
+    /// The first message, if it was looked at before it was wanted.
+    first: Option<Event>,
+    /// What the request is called where these messages go.
+    known_as: Option<Box<KnownAs>>,
+    /// The place of the session that it comes from, if that is ours: it is in use for so long.
+    room: Option<Arc<Room>>,
+    /// What came before the first message.
+    pub(crate) headers: HeaderMap,
+}
+
+/// A request that we ask in a session of ours for a client who calls it otherwise.
+struct KnownAs {
+    ours: String,
+    alias: Alias,
+    lane: Lane,
+    /// Whether its client can be asked something.
+    hears_questions: bool,
+}
+
+impl KnownAs {
+    /// Tells the server that nobody is there to answer.
+    fn refuse(&self, method: &str, id: &str) {
+        let (lane, answer) = (self.lane.clone(), message::for_nobody(method, id));
+        tokio::spawn(async move { drop(lane.tell(answer.into()).await) });
+    }
+
+    /// The answer, and how far it is, as the client knows them. It wants to hear nothing else that is said in that session;
+    /// what is asked, if it can answer.
+    fn translated(&self, event: &Event) -> Option<Event> {
+        if Reply::to(&event.data, &self.ours).is_some() {
+            return self.alias.of_answer(&event.data).map(Event::of);
+        }
+        let said = Members::read_bytes(&event.data)?;
+        match (said.text("method")?, said.get("id")) {
+            (method, Some(_)) if self.hears_questions && method != "ping" => Some(event.clone()),
+            (method, Some(id)) => {
+                self.refuse(&method, id);
+                None
+            }
+            (method, None) if method == "notifications/progress" => {
+                let token = Members::read(said.get("params")?)?.get("progressToken")?.to_owned();
+                if token == self.ours { self.alias.of_notification(&event.data).map(Event::of) } else { None }
+            }
+            (_, None) => None,
+        }
+    }
+}
+
+enum Source {
+    Http(Box<Connection>),
+    Child(Mailbox),
+}
+
+impl Stream {
+    pub(crate) fn over_http(body: Incoming, headers: HeaderMap) -> Self {
+        let source = Source::Http(Box::new(Connection::new(body)));
+        Self { source, first: None, known_as: None, room: None, headers }
+    }
+
+    /// The same, for the answer to a request.
+    pub(super) fn that_resumes(mut self, upstream: &Arc<HttpUpstream>, request: &HeaderMap) -> Self {
+        if let Source::Http(connection) = &mut self.source {
+            connection.resumes(upstream, request);
+        }
+        self
+    }
+
+    pub(crate) fn of_child(messages: Mailbox) -> Self {
+        Self {
+            source: Source::Child(messages),
+            first: None,
+            known_as: None,
+            room: None,
+            headers: HeaderMap::new(),
+        }
+    }
+
+    /// From now on its client knows its request by other names.
+    pub(crate) fn now_known_as(&mut self, theirs: Route) {
+        if let Some(known_as) = &mut self.known_as {
+            known_as.alias = Alias::of(theirs);
+        }
+    }
+
+    /// Answers what the server has asked.
+    ///
+    /// # Errors
+    /// If it cannot be told.
+    pub(crate) async fn answer_to(&self, question: &str, answer: &str) -> Result<(), SendError> {
+        let lost = || SendError::Lost("it could not be told what its client has answered".to_owned());
+        let Some(known_as) = &self.known_as else { return Err(lost()) };
+        let told = known_as.lane.tell(message::result(question, answer).into()).await;
+        told.map_err(|_| lost()).and_then(|status| if status.is_success() { Ok(()) } else { Err(lost()) })
+    }
+
+    /// Tells the server that nobody answers what it has asked.
+    pub(crate) fn refuse(&self, method: &str, question: &str) {
+        if let Some(known_as) = &self.known_as {
+            known_as.refuse(method, question);
+        }
+    }
+
+    /// The messages of a request of ours, as a client knows them who calls it otherwise.
+    pub(super) fn known_as(mut self, ours: String, theirs: Route, lane: Lane, hears_questions: bool) -> Self {
+        self.known_as = Some(Box::new(KnownAs { ours, alias: Alias::of(theirs), lane, hears_questions }));
+        self
+    }
+
+    pub(super) fn kept_in(mut self, room: &Arc<Room>) -> Self {
+        self.room = Some(Arc::clone(room));
+        self
+    }
+
+    /// From now on nobody is there for anything but the answer: what a program says or asks is left to others.
+    pub(crate) fn only_answer(&self) {
+        if let Source::Child(messages) = &self.source {
+            messages.only_answer();
+        }
+    }
+
+    /// For how long what follows is asked for and read, if the stream ends before its answer.
+    pub(crate) fn resume_for(&mut self, time: Duration) {
+        if let Source::Http(connection) = &mut self.source {
+            connection.resume_for(time);
+        }
+    }
+
+    /// The answer to the request with this id, if a program says nothing before it, and says it at once. Over HTTP the
+    /// server has said by its headers that there is more.
+    pub(crate) async fn answer_at_once(&mut self, id: &str) -> Option<Bytes> {
+        if let Source::Http(_) = self.source {
+            return None;
+        }
+        self.first = timeout(AT_ONCE, self.next()).await.ok()?.ok()?;
+        let is_answer = self.first.as_ref().is_some_and(|first| Reply::to(&first.data, id).is_some());
+        if is_answer { self.first.take().map(|first| first.data) } else { None }
+    }
+
+    /// The next event; `None` at the end.
+    ///
+    /// # Errors
+    /// If the stream breaks, or is not one.
+    pub(crate) async fn next(&mut self) -> Result<Option<Event>, SendError> {
+        if let Some(first) = self.first.take() {
+            return Ok(Some(first));
+        }
+        loop {
+            let Some(event) = self.receive().await? else { return Ok(None) };
+            let Some(known_as) = &self.known_as else { return Ok(Some(event)) };
+            if let Some(event) = known_as.translated(&event) {
+                return Ok(Some(event));
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Result<Option<Event>, SendError> {
+        match &mut self.source {
+            Source::Child(messages) => Ok(messages.recv().await.map(Event::of)),
+            Source::Http(connection) => connection.next().await,
+        }
+    }
+}
