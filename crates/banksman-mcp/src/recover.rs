@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use banksman_core::{Authority, Case, State, Status};
+use banksman_core::{Authority, Case, Digest, State, Status};
 use banksman_engine::EngineError;
 use banksman_store::{CaseQuery, Order};
 
@@ -16,6 +16,9 @@ use crate::ways::Way;
 /// How often to look for what another node has left behind: for so long an approved call may wait if its node is gone and
 /// its client does not ask another one. What is authorised and not yet claimed is few and found by an index.
 const SWEEP: Duration = Duration::from_secs(5);
+
+/// How much longer than its lease it is remembered that a call was passed on again: nodes' clocks may differ.
+const REMEMBERED_AFTER: Duration = Duration::from_secs(24 * 3600);
 
 /// How many actions are read at a time.
 const PAGE: usize = 256;
@@ -92,10 +95,27 @@ impl Gateway {
                 return;
             }
         }
+        if !self.is_first_to_pass_on_again(case).await {
+            return;
+        }
         tracing::info!(action = %case.id, "a call that was under way is passed on again: its tool is idempotent");
         let errand = Errand::of(upstream, &Arc::new(case.clone()), case.submission.digest, Way::Ours);
         let errand = Errand { again: true, ..errand };
         errand.run(Arc::clone(self), Out::Nobody).await;
+    }
+
+    /// Several nodes may begin anew at the same time, and each finds what none of them has ended.
+    async fn is_first_to_pass_on_again(&self, case: &Case) -> bool {
+        let Some(claim) = case.state.claim() else { return false };
+        let key = format!("the MCP call {}, claimed until {}, again", case.id, claim.lease_expires_at);
+        let until = claim.lease_expires_at.after(REMEMBERED_AFTER);
+        match self.engine.spend_once(Digest::of(key.as_bytes()), until).await {
+            Ok(first) => first,
+            Err(error) => {
+                tracing::warn!(action = %case.id, %error, "a call that was under way is not passed on again");
+                false
+            }
+        }
     }
 
     /// Offers what ended lately, perhaps while its client could not hear of it.

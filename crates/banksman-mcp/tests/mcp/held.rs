@@ -321,12 +321,16 @@ async fn a_call_that_was_under_way_when_the_program_ended_is_not_run_again_unles
     assert_eq!(stuck(&peer.calls(), "send_stuck"), 1);
     assert_eq!(stuck(&peer.calls(), "send_twice"), 1);
     let world = world.restart().await;
+    // Another node begins at the same time, and finds the same.
+    let neighbour = world.neighbour().await;
     for _ in 0..200 {
         if stuck(&peer.calls(), "send_twice") > 1 {
             break;
         }
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    drop(neighbour);
     assert_eq!(stuck(&peer.calls(), "send_twice"), 2);
     assert_eq!(stuck(&peer.calls(), "send_stuck"), 1);
     // The one is still claimed, and becomes unknown when its lease ends.
