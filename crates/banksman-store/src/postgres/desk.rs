@@ -20,7 +20,9 @@ use super::heard::Heard;
 use super::news::CHANNEL;
 use super::own::Own;
 use super::session::{Session, failed, is_unknown, is_victim, told, within};
+use super::telling::{Telling, tell};
 use super::terms::Terms;
+use super::untold::Untold;
 use super::wanted::{self, Looks, Wanted};
 use super::writes::{self, Pens, Taken, WriteError};
 use crate::encode::EncodedCommit;
@@ -52,6 +54,10 @@ pub(super) struct Desk {
     heard: Arc<Heard>,
     /// What this machine takes for the time.
     clock: NodeClock,
+    /// What others have not been told yet.
+    untold: Untold,
+    /// How long the last transaction took.
+    took: Duration,
     /// Where the log ended when we last wrote, and whether others had written since the time before. Until we know, they have.
     last_seq: u64,
     others_write: bool,
@@ -81,6 +87,7 @@ impl Desk {
         own: Arc<Own>,
         heard: Arc<Heard>,
         clock: NodeClock,
+        every: Duration,
     ) -> Self {
         Self {
             address,
@@ -90,6 +97,8 @@ impl Desk {
             own,
             heard,
             clock,
+            untold: Untold::new(every),
+            took: Duration::ZERO,
             last_seq: 0,
             others_write: true,
         }
@@ -153,23 +162,33 @@ impl Desk {
 
     /// One transaction. Its session is used again only if it is known to have ended the transaction.
     async fn transact(&mut self, commits: &[&EncodedCommit]) -> Result<Vec<Outcome>, GroupError> {
+        let done = self.try_transact(commits).await;
+        if matches!(done, Err(GroupError::Lost(_))) {
+            self.untold.lost();
+        }
+        done
+    }
+
+    async fn try_transact(&mut self, commits: &[&EncodedCommit]) -> Result<Vec<Outcome>, GroupError> {
         self.open().await.map_err(GroupError::Lost)?;
         let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
             return Err(GroupError::Lost(StoreError::Closed));
         };
         let turn = if self.others_write { Turn::Asked } else { Turn::Taken };
-        let work = async {
-            let done = transact(&session, &looks, &pens, &self.own, commits, &self.clock, turn).await;
-            Ok(done.map(|done| {
-                self.others_write = done.before != self.last_seq;
-                self.last_seq = done.after;
-                if let Some(event) = done.newest {
-                    self.address.presence.note_written(done.after, event);
-                }
-                done.outcomes
-            }))
-        };
+        let begin = Instant::now();
+        let tells = pens.notify.is_some() && !self.own.is_alone();
+        // Who is there for a moment only, tells at once; and so do all where several write, so that what they tell is in order.
+        let at_once = !self.heard.is_followed() || self.others_write;
+        let is_time = at_once || self.untold.is_time(begin, self.took);
+        let telling = tells.then(|| Telling { earlier: self.untold.earlier(), is_time });
+        let way = Way { turn, telling };
+        let work =
+            async { Ok(transact(&session, &looks, &pens, &self.own, commits, &self.clock, way).await) };
         let done = within(PATIENCE, work).await.unwrap_or_else(|error| Err(GroupError::Lost(error)));
+        let done = done.map(|done| {
+            self.took = begin.elapsed();
+            self.note(done, commits, tells)
+        });
         match done {
             Err(GroupError::Lost(error)) => Err(GroupError::Lost(error)),
             Ok(_) | Err(GroupError::Refused(_)) if !session.client.is_closed() => {
@@ -181,6 +200,57 @@ impl Desk {
             // What bars this session, such as being read-only, may not bar the next.
             Err(GroupError::Barred(error)) => Err(GroupError::Barred(error)),
         }
+    }
+
+    /// Notes what a transaction did.
+    fn note(&mut self, done: Done, commits: &[&EncodedCommit], tells: bool) -> Vec<Outcome> {
+        if done.told {
+            self.untold.told();
+        } else if tells && done.after > done.before {
+            self.untold.add(done.before, &tell(commits));
+        }
+        self.others_write = done.before != self.last_seq;
+        self.last_seq = done.after;
+        if let Some(event) = done.newest {
+            self.address.presence.note_written(done.after, event);
+        }
+        done.outcomes
+    }
+
+    /// When to [`tell`](Self::tell), if nothing is written until then.
+    pub(super) fn tells_at(&self) -> Option<Instant> {
+        self.untold.due()
+    }
+
+    /// Tells others what they have not been told. What they cannot be told, they find by looking.
+    pub(super) async fn tell(&mut self) {
+        match self.try_tell().await {
+            Ok(()) => self.untold.told(),
+            Err(error) => {
+                tracing::debug!(%error, "other nodes cannot be told what was committed, and have to look");
+                self.untold.given_up();
+            }
+        }
+    }
+
+    async fn try_tell(&mut self) -> Result<(), StoreError> {
+        self.open().await?;
+        let (Some(session), Some((looks, pens))) = (self.session.take(), self.tools.take()) else {
+            return Err(StoreError::Closed);
+        };
+        let said = self.untold.alone();
+        let telling = async {
+            match &pens.notify {
+                Some(notify) => Ok(session.client.execute(notify, &[&said]).await),
+                None => Ok(Ok(0)),
+            }
+        };
+        // Without an answer in time the session is not used again.
+        let told = within(PATIENCE, telling).await?;
+        if !session.client.is_closed() {
+            (self.session, self.tools) = (Some(session), Some((looks, pens)));
+        }
+        told.map(drop).map_err(failed)
     }
 
     /// Makes sure that a session listens, also where nothing is written.
@@ -263,16 +333,25 @@ struct Done {
     before: u64,
     after: u64,
     newest: Option<Digest>,
+    /// Whether others were told of it, and of what was committed earlier.
+    told: bool,
+}
+
+/// How a group is written: how it takes its turn, and what it tells others, if there are any.
+#[derive(Clone, Copy)]
+struct Way<'a> {
+    turn: Turn,
+    telling: Option<Telling<'a>>,
 }
 
 impl Done {
     /// A group that was taken as it is.
-    fn whole(commits: &[&EncodedCommit], own: &Own, before: u64) -> Self {
+    fn whole(commits: &[&EncodedCommit], own: &Own, before: u64, told: bool) -> Self {
         let after = before + events(commits);
         own.note_behind(before, after);
         let committed = Committed { last_seq: after };
         let outcomes = commits.iter().map(|_| Outcome::Answered(Ok(committed))).collect();
-        Self { outcomes, before, after, newest: newest(commits) }
+        Self { outcomes, before, after, newest: newest(commits), told }
     }
 }
 
@@ -294,13 +373,16 @@ async fn transact(
     own: &Own,
     commits: &[&EncodedCommit],
     clock: &NodeClock,
-    turn: Turn,
+    way: Way<'_>,
 ) -> Result<Done, GroupError> {
-    let notifies = pens.notifies && !own.is_alone();
     if let Some(terms) = Terms::of(commits) {
         let terms = Terms { here: Some(clock()), ..terms };
-        match writes::write_on_terms(session, commits, &terms, turn, notifies).await {
-            Taken::Whole { before } => return Ok(Done::whole(commits, own, before)),
+        let telling = way.telling.filter(|_| events(commits) > 0);
+        match writes::write_on_terms(session, commits, &terms, way.turn, telling).await {
+            Taken::Whole { before } => {
+                let told = telling.is_some_and(|telling| telling.is_time);
+                return Ok(Done::whole(commits, own, before, told));
+            }
             Taken::Not => {}
             Taken::Barred(error) => return Err(GroupError::Barred(error)),
             Taken::Lost(error) => return Err(GroupError::Lost(error)),
@@ -318,10 +400,13 @@ async fn transact(
         .map(|(commit, _)| *commit)
         .collect();
     let before = known.last_seq - events(&accepted);
+    // Others hear at once of what has to be looked at, such as changes of the house rules; that adds little to what it takes.
+    let telling = way.telling.filter(|_| known.last_seq > before);
+    let telling = telling.map(|telling| Telling { is_time: true, ..telling });
     if accepted.is_empty() {
         session.client.batch_execute("ROLLBACK").await.map_err(|error| GroupError::Lost(failed(error)))?;
     } else {
-        match writes::write(session, pens, &accepted, notifies).await {
+        match writes::write(session, pens, &accepted, telling).await {
             Ok(()) => {}
             Err(WriteError::Open(error)) => {
                 return Err(roll_back(session, error, GroupError::Refused).await);
@@ -338,7 +423,8 @@ async fn transact(
         Judgement::PutOff => Outcome::PutOff,
     };
     let outcomes = judgements.into_iter().map(outcome).collect();
-    Ok(Done { outcomes, before, after: known.last_seq, newest: newest(&accepted) })
+    let told = telling.is_some();
+    Ok(Done { outcomes, before, after: known.last_seq, newest: newest(&accepted), told })
 }
 
 /// Takes the lock, looks at what the guards are about, and judges.

@@ -15,7 +15,7 @@ use super::guards::gives_back;
 use super::news::CHANNEL;
 use super::records;
 use super::rows::int;
-use super::telling::tell;
+use super::telling::{Telling, tell_with};
 use super::terms::{Terms, counts};
 use crate::StoreError;
 use crate::encode::{CaseRow, EncodedCommit};
@@ -105,8 +105,9 @@ const ALL_STILL_WITHIN: &str = ",
      FROM counted_down c JOIN unnest(?::agent_row[]) AS n ON n.agent COLLATE \"C\" = c.agent
      WHERE c.count > n.number)";
 
-/// What is told where others listen; nothing more where it is empty.
-const NOTIFIED: &str = ", pg_notify('CHANNEL', before || ' ' || ?::text)";
+/// What is told where others listen, if it is time; nothing more where it is empty.
+const NOTIFIED: &str =
+    ", CASE WHEN ?::boolean THEN pg_notify('CHANNEL', ?::text || before || ' ' || ?::text) END";
 
 const FROM_TURN: &str = "
     FROM turn";
@@ -196,12 +197,12 @@ impl Standings {
 }
 
 impl<'a> Entry<'a> {
-    /// What enters a group, on terms or, after looking, without; `notifies` tells other nodes.
+    /// What enters a group, on terms or, after looking, without; and tells others, if there are any.
     pub(super) fn of(
         group: &[&'a EncodedCommit],
         terms: &Terms<'_>,
         turn: Turn,
-        notifies: bool,
+        telling: Option<Telling<'_>>,
     ) -> Result<Self, StoreError> {
         let mut entry = Self { sql: String::with_capacity(4000), columns: Vec::with_capacity(24) };
         let counts = counts(group);
@@ -215,7 +216,7 @@ impl<'a> Entry<'a> {
         let still = entry.turn(group, terms, turn, &standings, change, fewer)?;
         entry.log(group, more.changes);
         entry.part(BEFORE, []);
-        entry.checks(group, more.most, still, terms, notifies);
+        entry.checks(group, more.most, still, terms, telling);
         entry.part(if turn == Turn::Asked { FROM_TURN } else { FROM_THE_TURN }, []);
         Ok(entry)
     }
@@ -343,7 +344,7 @@ impl<'a> Entry<'a> {
         most: Vec<records::Record<'a>>,
         still_most: Vec<records::Record<'a>>,
         terms: &Terms<'_>,
-        notifies: bool,
+        telling: Option<Telling<'_>>,
     ) {
         if let Some(end) = terms.before {
             let end = end.as_micros();
@@ -351,8 +352,10 @@ impl<'a> Entry<'a> {
         }
         self.rows(ALL_WITHIN, most);
         self.rows(ALL_STILL_WITHIN, still_most);
-        if notifies && group.iter().any(|commit| !commit.events.is_empty()) {
-            self.part(&NOTIFIED.replace("CHANNEL", CHANNEL), [Box::new(tell(group)) as Column<'a>]);
+        if let Some(Telling { earlier, is_time }) = telling {
+            let (earlier, items) = if is_time { tell_with(earlier, group) } else { Default::default() };
+            let columns: [Column<'a>; 3] = [Box::new(is_time), Box::new(earlier), Box::new(items)];
+            self.part(&NOTIFIED.replace("CHANNEL", CHANNEL), columns);
         }
     }
 }

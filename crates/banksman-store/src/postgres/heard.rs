@@ -89,6 +89,11 @@ impl Heard {
         }
     }
 
+    /// Whether anybody follows the log, as every node does, and those do not who are there for a moment only.
+    pub(super) fn is_followed(&self) -> bool {
+        self.is_wanted.load(Ordering::Relaxed)
+    }
+
     /// Waits until somebody asks.
     pub(super) async fn wanted(&self) {
         self.wanted.notified().await;

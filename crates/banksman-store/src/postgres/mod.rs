@@ -1,6 +1,7 @@
 //! PostgreSQL, for many nodes: each has one writer that groups commits, and readers beside it.
 
 mod address;
+mod ahead;
 mod clock;
 mod columns;
 mod control;
@@ -24,6 +25,7 @@ mod session;
 mod target;
 mod telling;
 mod terms;
+mod untold;
 mod wanted;
 mod writer;
 mod writes;
@@ -50,6 +52,7 @@ use self::readers::Readers;
 use self::rows::{CASE_COLUMNS, CREDENTIAL_COLUMNS, count, documents, get, time};
 use self::schema::Purpose;
 use self::session::{Params, Session};
+use self::untold::EVERY;
 use self::writer::Writer;
 use crate::encode::{EncodedCommit, of_rank};
 use crate::health::written;
@@ -77,7 +80,7 @@ impl PostgresStore {
     /// If the address cannot be read, the database cannot be reached or written, or it is of a newer version than
     /// this program.
     pub async fn open(url: &str) -> Result<Self, StoreError> {
-        Self::open_by(Address::read(url)?, clock::system(), Purpose::Serve).await
+        Self::open_by(Address::read(url)?, clock::system(), EVERY, Purpose::Serve).await
     }
 
     /// The same beside nodes, for what is done and over soon: a database of an earlier version is left alone.
@@ -85,7 +88,7 @@ impl PostgresStore {
     /// # Errors
     /// As [`PostgresStore::open`], and if the database would have to be brought up to date.
     pub async fn open_beside(url: &str) -> Result<Self, StoreError> {
-        Self::open_by(Address::read(url)?, clock::system(), Purpose::Change).await
+        Self::open_by(Address::read(url)?, clock::system(), EVERY, Purpose::Change).await
     }
 
     /// The same for who only reads: a database that has nothing of ours is left alone as well.
@@ -93,7 +96,7 @@ impl PostgresStore {
     /// # Errors
     /// As [`PostgresStore::open_beside`], and if there is nothing to read.
     pub async fn open_to_read(url: &str) -> Result<Self, StoreError> {
-        Self::open_by(Address::read(url)?, clock::system(), Purpose::Read).await
+        Self::open_by(Address::read(url)?, clock::system(), EVERY, Purpose::Read).await
     }
 
     /// The same, for a node that signs with the key of this name, which is shown to others. Where the process worked on a
@@ -104,7 +107,7 @@ impl PostgresStore {
     pub async fn open_as_node(url: &str, key: &str, lineage: &Lineage) -> Result<Self, StoreError> {
         let purpose = if lineage.is_empty() { Purpose::Serve } else { Purpose::ServeAgain };
         let address = Address::read(url)?.signing_with(key).following(lineage);
-        Self::open_by(address, clock::system(), purpose).await
+        Self::open_by(address, clock::system(), EVERY, purpose).await
     }
 
     /// The names of other keys that nodes on this database sign with at this moment.
@@ -123,10 +126,24 @@ impl PostgresStore {
         url: &str,
         clock: impl Fn() -> Timestamp + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
-        Self::open_by(Address::read(url)?, Arc::new(clock), Purpose::Serve).await
+        Self::open_by(Address::read(url)?, Arc::new(clock), EVERY, Purpose::Serve).await
     }
 
-    async fn open_by(address: Address, clock: NodeClock, purpose: Purpose) -> Result<Self, StoreError> {
+    /// The same, for a node that tells others of its commits as often as this. Others wait for 10 milliseconds for what they were not
+    /// told, and then look for it, so for more than that it is for tests.
+    ///
+    /// # Errors
+    /// As [`PostgresStore::open`].
+    pub async fn open_telling_every(url: &str, every: Duration) -> Result<Self, StoreError> {
+        Self::open_by(Address::read(url)?, clock::system(), every, Purpose::Serve).await
+    }
+
+    async fn open_by(
+        address: Address,
+        clock: NodeClock,
+        every: Duration,
+        purpose: Purpose,
+    ) -> Result<Self, StoreError> {
         let (own, heard) = (Arc::<Own>::default(), Arc::<Heard>::default());
         let mut session = Session::first_and_hear(&address, &heard).await?;
         schema::settle(&mut session.client, purpose).await?;
@@ -134,8 +151,8 @@ impl PostgresStore {
         address.presence.join(&session.client).await?;
         // Not before: bringing a database up to date may take long.
         session::end_what_is_half(&session.client).await;
-        let writer =
-            Writer::start(address.clone(), session, Arc::clone(&own), Arc::clone(&heard), Arc::clone(&clock));
+        let (to_own, to_heard) = (Arc::clone(&own), Arc::clone(&heard));
+        let writer = Writer::start(address.clone(), session, to_own, to_heard, Arc::clone(&clock), every);
         Ok(Self { writer, readers: Readers::new(address.clone()), address, own, heard, clock })
     }
 

@@ -8,6 +8,7 @@ use banksman_core::Timestamp;
 use tokio::sync::mpsc;
 
 use super::address::Address;
+use super::ahead::{Ahead, Next};
 use super::heard::Heard;
 use super::own::Own;
 use super::rows::{action_id, count, get, int};
@@ -82,6 +83,7 @@ async fn listen(
     // Whoever follows must not wait for ever for a line that fell silent: nobody else would tell this node of anything.
     let counts = within(PATIENCE, joining).await?;
     let mut counted: Option<Instant> = None;
+    let mut ahead = Ahead::default();
     let mut looks = true;
     loop {
         address.presence.check_over()?;
@@ -93,22 +95,29 @@ async fn listen(
         }
         let mut news = News { last_seq: *place, of: Vec::new() };
         unanswered.settle(own, &mut news);
+        if unanswered.0.is_empty() {
+            own.forget(*place);
+        }
         // One or the other: looking forgets which events are our own, and so nothing of ours may be waiting for its answer.
         looks = if looks {
+            // What was told is in the log by now, unless it never happened.
+            ahead.clear();
             !look(&session, own, &mut news).await?
         } else {
             let said = heard.take();
-            said.missed || add(said.of, own, unanswered, &mut news)
+            said.missed || add(said.of, own, unanswered, &mut ahead, &mut news)
         };
         *place = news.last_seq;
         if !news.of.is_empty() && sender.send(news).await.is_err() {
             return Ok(());
         }
         if !looks {
+            let silence = Instant::now() + LOOK;
+            let until = ahead.until().map_or(silence, |late| late.min(silence));
             // What was said since we took it is remembered.
             tokio::select! {
                 () = heard.more() => {}
-                () = tokio::time::sleep(LOOK) => looks = true,
+                () = tokio::time::sleep_until(until.into()) => looks = true,
                 () = sender.closed() => return Ok(()),
             }
         }
@@ -135,23 +144,28 @@ impl Unanswered {
     }
 }
 
-/// Adds what was told, as far as each follows on the one before. Says whether something was missed.
-fn add(said: Vec<(i32, String)>, own: &Own, unanswered: &mut Unanswered, news: &mut News) -> bool {
+/// Adds what was told, as far as each follows on the one before; the rest waits. Says whether something was missed.
+fn add(
+    said: Vec<(i32, String)>,
+    own: &Own,
+    unanswered: &mut Unanswered,
+    ahead: &mut Ahead,
+    news: &mut News,
+) -> bool {
     for (process, said) in said {
         match Told::read(&said) {
-            Some(told) if told.last_seq() <= news.last_seq => {}
-            Some(told) if told.before == news.last_seq => {
-                news.last_seq = told.last_seq();
-                if own.is_writer(process) {
-                    unanswered.0.push_back((Instant::now(), told));
-                } else {
-                    news.of.extend(told.of);
-                }
-            }
-            _ => return true,
+            Some(told) => ahead.put(own.is_writer(process), told),
+            None => return true,
         }
     }
-    false
+    loop {
+        match ahead.next(&mut news.last_seq, own) {
+            Next::Told { ours: true, told } => unanswered.0.push_back((Instant::now(), told)),
+            Next::Told { ours: false, told } => news.of.extend(told.of),
+            Next::Nothing => return false,
+            Next::Missed => return true,
+        }
+    }
 }
 
 /// Adds what the log holds. Says whether that is all.
@@ -191,6 +205,7 @@ async fn is_alone(session: &Session) -> Result<bool, StoreError> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::ahead::GRACE;
     use super::*;
 
     const US: i32 = 7;
@@ -207,25 +222,34 @@ mod tests {
     #[test]
     fn what_follows_is_taken_and_what_does_not_is_looked_for() {
         let own = Own::default();
-        let mut unanswered = Unanswered::default();
+        let (mut unanswered, mut ahead) = (Unanswered::default(), Ahead::default());
         let mut heard = news(4);
+        let mut hear = |said, heard: &mut News| add(said, &own, &mut unanswered, &mut ahead, heard);
         // Known already; next; the one after.
         let follow = vec![said(OTHER, 3), said(OTHER, 4), said(OTHER, 5)];
-        assert!(!add(follow, &own, &mut unanswered, &mut heard));
+        assert!(!hear(follow, &mut heard));
         assert_eq!((heard.last_seq, heard.of.len()), (6, 2));
-        for missing in [said(OTHER, 7), (OTHER, String::new()), (OTHER, "5 [null,null]".into())] {
-            assert!(add(vec![missing], &own, &mut unanswered, &mut heard), "something was missed");
-            assert_eq!((heard.last_seq, heard.of.len()), (6, 2));
-        }
+        assert!(hear(vec![(OTHER, String::new())], &mut heard), "something was missed");
+        assert_eq!((heard.last_seq, heard.of.len()), (6, 2));
+        // What comes before it may be on its way, but not for ever.
+        assert!(!hear(vec![said(OTHER, 7)], &mut heard));
+        std::thread::sleep(GRACE);
+        assert!(hear(Vec::new(), &mut heard), "something was missed");
+        assert_eq!((heard.last_seq, heard.of.len()), (6, 2));
+        assert!(!hear(vec![said(OTHER, 6)], &mut heard));
+        assert_eq!((heard.last_seq, heard.of.len()), (8, 4));
+        assert!(hear(vec![(OTHER, "7 [null,null]".into())], &mut heard), "something was missed");
+        assert_eq!((heard.last_seq, heard.of.len()), (8, 4));
     }
 
     #[test]
     fn what_we_wrote_is_news_only_if_nobody_answers() {
         let own = Own::default();
         own.write_by(US);
-        let mut unanswered = Unanswered::default();
+        let (mut unanswered, mut ahead) = (Unanswered::default(), Ahead::default());
         let mut heard = news(0);
-        assert!(!add(vec![said(US, 0), said(US, 1), said(US, 2)], &own, &mut unanswered, &mut heard));
+        let all = vec![said(US, 0), said(US, 1), said(US, 2)];
+        assert!(!add(all, &own, &mut unanswered, &mut ahead, &mut heard));
         own.note_behind(0, 1);
         own.note_behind(2, 3);
         unanswered.settle(&own, &mut heard);

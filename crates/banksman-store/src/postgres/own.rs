@@ -65,6 +65,19 @@ impl Own {
         place
     }
 
+    /// The same, and forgets nothing: what was heard of them may still have to be told from news.
+    pub(super) fn pass(&self, place: u64) -> u64 {
+        self.ranges().iter().fold(place, |place, events| {
+            if *events.start() <= place + 1 { place.max(*events.end()) } else { place }
+        })
+    }
+
+    /// Forgets what lies up to a place, which nobody asks for any more.
+    pub(super) fn forget(&self, place: u64) {
+        let mut ranges = self.ranges();
+        while ranges.pop_front_if(|events| *events.end() <= place).is_some() {}
+    }
+
     /// Whether an event is our own. They are asked for in ascending order, and what lies before is forgotten.
     pub(super) fn knows(&self, seq: u64) -> bool {
         let mut ranges = self.ranges();
@@ -98,6 +111,17 @@ mod tests {
         assert_eq!(own.reach(5), 5);
         assert_eq!(own.reach(6), 9);
         assert_eq!(own.reach(9), 9);
+        assert!(own.ranges().is_empty());
+    }
+
+    #[test]
+    fn what_is_passed_over_is_still_known_until_it_is_forgotten() {
+        let own = Own::default();
+        [1..=3, 4..=4, 7..=9].into_iter().for_each(|events| own.note(events));
+        assert_eq!([own.pass(0), own.pass(4), own.pass(5), own.pass(6), own.pass(9)], [4, 4, 5, 9, 9]);
+        own.forget(8);
+        assert!(!own.knows(4) && own.knows(9));
+        own.forget(9);
         assert!(own.ranges().is_empty());
     }
 

@@ -41,10 +41,11 @@ impl Writer {
         own: Arc<Own>,
         heard: Arc<Heard>,
         clock: NodeClock,
+        every: Duration,
     ) -> Self {
         let (jobs, inbox) = mpsc::unbounded_channel();
         let health = Arc::<Health>::default();
-        let desk = Desk::new(address, session, own, Arc::clone(&heard), clock);
+        let desk = Desk::new(address, session, own, Arc::clone(&heard), clock, every);
         tokio::spawn(run(desk, inbox, heard, Arc::clone(&health)));
         Self { jobs, health }
     }
@@ -72,10 +73,14 @@ async fn run(
             tokio::select! {
                 first = inbox.recv() => match first {
                     Some(first) => group.push(first),
-                    None => return,
+                    None => break,
                 },
                 () = heard.wanted() => {
                     desk.listen().await;
+                    continue;
+                }
+                () = at(desk.tells_at()) => {
+                    desk.tell().await;
                     continue;
                 }
             }
@@ -98,6 +103,16 @@ async fn run(
             }
         }
         group = put_off;
+    }
+    if desk.tells_at().is_some() {
+        desk.tell().await;
+    }
+}
+
+async fn at(due: Option<Instant>) {
+    match due {
+        Some(due) => tokio::time::sleep_until(due.into()).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -17,6 +17,7 @@ use super::news::CHANNEL;
 use super::post::PostPens;
 use super::rows::count;
 use super::session::{Session, class, failed, told};
+use super::telling::Telling;
 use super::terms::Terms;
 use crate::encode::{EncodedCommit, item_bytes};
 use crate::{BatchRecord, StoreError};
@@ -27,14 +28,14 @@ pub(super) struct Pens {
     forget: Statement,
     batches: Statement,
     post: PostPens,
-    /// Whether the database can tell other nodes. Compatible ones may know no `NOTIFY`; nodes look from time to time anyway.
-    pub(super) notifies: bool,
+    /// Tells other nodes. Compatible databases may know no `NOTIFY`; nodes look from time to time anyway.
+    pub(super) notify: Option<Statement>,
 }
 
 impl Pens {
     pub(super) async fn prepare(session: &Session) -> Result<Self, StoreError> {
         let prepare = async |sql: &str| session.prepare(sql).await.map_err(failed);
-        let notifies = session.prepare(&format!("SELECT pg_notify('{CHANNEL}', '')")).await.is_ok();
+        let notify = session.prepare(&format!("SELECT pg_notify('{CHANNEL}', $1)")).await.ok();
         Ok(Self {
             charge: prepare(
                 "INSERT INTO charges (meter, at, action, amount, value)
@@ -52,7 +53,7 @@ impl Pens {
             )
             .await?,
             post: PostPens::prepare(session).await?,
-            notifies,
+            notify,
         })
     }
 }
@@ -91,9 +92,9 @@ pub(super) async fn write_on_terms(
     group: &[&EncodedCommit],
     terms: &Terms<'_>,
     turn: Turn,
-    notifies: bool,
+    telling: Option<Telling<'_>>,
 ) -> Taken {
-    let Ok(Entry { sql, columns }) = Entry::of(group, terms, turn, notifies) else { return Taken::Not };
+    let Ok(Entry { sql, columns }) = Entry::of(group, terms, turn, telling) else { return Taken::Not };
     let statement = match session.prepare(&sql).await {
         Ok(statement) => statement,
         Err(error) => return not_taken(&error),
@@ -140,9 +141,9 @@ pub(super) async fn write(
     session: &Session,
     pens: &Pens,
     accepted: &[&EncodedCommit],
-    notifies: bool,
+    telling: Option<Telling<'_>>,
 ) -> Result<(), WriteError> {
-    let entry = Entry::of(accepted, &Terms::default(), Turn::Asked, notifies).map_err(WriteError::Open)?;
+    let entry = Entry::of(accepted, &Terms::default(), Turn::Asked, telling).map_err(WriteError::Open)?;
     let statement = session.prepare(&entry.sql).await.map_err(|error| WriteError::Open(failed(error)))?;
     // Before what else there is: an edited action gives back what it added, and then adds anew.
     let mut lines = vec![Line { statement, columns: entry.columns }];

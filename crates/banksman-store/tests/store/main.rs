@@ -15,6 +15,7 @@ mod telling;
 mod terms;
 mod tls;
 mod turns;
+mod untold;
 mod upgrade;
 
 mod sqlite {
