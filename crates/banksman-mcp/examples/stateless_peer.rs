@@ -128,6 +128,12 @@ impl Peer {
             {
                 answer(id, text("nobody to ask"));
             }
+            "ask_on" => {
+                let round = params["requestState"].as_str().map_or(0, |state| state.parse().unwrap()) + 1;
+                let until = params["arguments"]["rounds"].as_i64().unwrap();
+                let asks = json!({"resultType": "input_required", "inputRequests": {"q": {"method": "roots/list"}}, "requestState": round.to_string()});
+                answer(id, if round > until { text("enough") } else { asks });
+            }
             // Two questions, and then a third.
             "ask_more" if params.get("inputResponses").is_none() => answer(
                 id,

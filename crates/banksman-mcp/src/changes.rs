@@ -163,16 +163,20 @@ async fn listen(upstream: Arc<Upstream>, audience: Audience, news: broadcast::Se
 /// False if nobody wants to know any more.
 async fn hear(mut stream: Stream, news: &broadcast::Sender<Change>) -> bool {
     loop {
-        let next = tokio::select! {
-            next = stream.next() => next,
-            () = sleep(LOOK) => {
+        let event = {
+            let next = stream.next();
+            tokio::pin!(next);
+            loop {
+                tokio::select! {
+                    next = &mut next => break next,
+                    () = sleep(LOOK) => {}
+                }
                 if news.receiver_count() == 0 {
                     return false;
                 }
-                continue;
             }
         };
-        let Ok(Some(event)) = next else { return true };
+        let Ok(Some(event)) = event else { return true };
         if let Some(change) = Change::read(&event.data) {
             drop(news.send(change));
         }

@@ -8,7 +8,7 @@ use banksman_engine::EngineError;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
@@ -20,13 +20,17 @@ use crate::relay::{may_pass, refuses_us};
 use crate::rounds::{Round, Why};
 use crate::seal::Purpose;
 use crate::sse;
+use crate::sse::Event;
 use crate::upstream::reply::{Final, Reply};
-use crate::upstream::{Answer, SendError, Upstream};
+use crate::upstream::{Answer, Hush, SendError, Stream, Upstream};
 use crate::ways::Way;
 use crate::{headers, words};
 
 /// Messages on their way to one client.
 pub(crate) const QUEUE: usize = 64;
+
+/// A server that does not take in so soon that nobody answers is not waited for.
+pub(crate) const REFUSED_WITHIN: Duration = Duration::from_secs(5);
 
 /// How often to look whether a client is still there while its server says nothing.
 const LOOK: Duration = Duration::from_secs(1);
@@ -149,7 +153,7 @@ impl Errand {
     }
 
     /// The HTTP status of a program's answer.
-    fn status_of(&self, answer: &[u8]) -> StatusCode {
+    pub(crate) fn status_of(&self, answer: &[u8]) -> StatusCode {
         match self.era {
             Era::One => StatusCode::OK,
             Era::Two => headers::status_of(answer),
@@ -157,7 +161,7 @@ impl Errand {
     }
 
     /// Follows a stream to the answer.
-    async fn follow(&self, gateway: &Gateway, mut stream: crate::upstream::Stream, out: Out) -> Ended {
+    async fn follow(&self, gateway: &Gateway, mut stream: Stream, out: Out) -> Ended {
         let (mut client, ends_with_answer) = match out {
             Out::Fresh(opened) => {
                 let (sender, events) = mpsc::channel(QUEUE);
@@ -170,21 +174,11 @@ impl Errand {
                 (Client::Gone, false)
             }
         };
-        stream.resume_for(self.time_left(gateway));
+        let time_left = self.time_left(gateway);
+        stream.resume_for(time_left);
+        let lease_ends = Instant::now() + time_left;
         let ended = loop {
-            let next = loop {
-                tokio::select! {
-                    next = stream.next() => break next,
-                    () = sleep(LOOK), if !matches!(client, Client::Gone) => {
-                        if client.is_gone() {
-                            client = Client::Gone;
-                            // What is asked from now on, somebody else may answer.
-                            stream.only_answer();
-                        }
-                    }
-                }
-            };
-            let event = match next {
+            let event = match next_for(&mut stream, &mut client, lease_ends).await {
                 Ok(Some(event)) => event,
                 Ok(None) => break Ended::Lost("it ended without an answer".to_owned()),
                 Err(error) => break Ended::Lost(error.to_string()),
@@ -235,7 +229,7 @@ impl Errand {
         let Some(asked) = Members::read_bytes(asked) else { return };
         let (Some(method), Some(id)) = (asked.text("method"), asked.get("id")) else { return };
         let answer = message::for_nobody(&method, id);
-        drop(lane.tell(answer.into()).await);
+        drop(timeout(REFUSED_WITHIN, lane.tell(answer.into())).await);
     }
 
     /// What an answer means, and as what it goes to the client.
@@ -335,6 +329,33 @@ impl Errand {
             Ended::Asks(_) | Ended::Lost(_) => return,
         };
         gateway.record(&self.case, outcome).await;
+    }
+}
+
+/// What comes next for a client. Whether it is still there is looked at meanwhile; once it is not, nothing is waited for
+/// that would be of no use to anybody.
+async fn next_for(
+    stream: &mut Stream,
+    client: &mut Client,
+    lease_ends: Instant,
+) -> Result<Option<Event>, SendError> {
+    let hush = stream.hush();
+    // One future, however often we look: it may be in the middle of asking for what follows.
+    let next = stream.next();
+    tokio::pin!(next);
+    loop {
+        tokio::select! {
+            next = &mut next => return next,
+            () = sleep(LOOK) => {}
+        }
+        if client.is_gone() {
+            *client = Client::Gone;
+            // What is asked from now on, somebody else may answer.
+            hush.iter().for_each(Hush::only_answer);
+            if Instant::now() >= lease_ends {
+                return Err(SendError::Lost("it did not answer before its lease ended".to_owned()));
+            }
+        }
     }
 }
 

@@ -13,8 +13,9 @@ use crate::upstream::Stream;
 use crate::upstream::reply::Reply;
 use crate::upstream::{Answer, Post, Route, SendError, Wants, mailbox};
 
-/// So many calls may be parked at a time.
-const PARKED: usize = 1000;
+/// So many calls may be parked at a time, and of one agent.
+const PARKED: usize = 10_000;
+const PARKED_OF_AN_AGENT: usize = 64;
 
 /// By what name the client knows the one question that is open.
 const QUESTION: &str = "question";
@@ -24,6 +25,7 @@ const QUESTION: &str = "question";
 pub(crate) struct ParkingLot(Mutex<HashMap<String, Parked>>);
 
 struct Parked {
+    agent: Arc<str>,
     stream: Stream,
     /// The id of the server's question, as JSON.
     question: String,
@@ -40,7 +42,8 @@ impl ParkingLot {
     fn park(&self, parked: Parked) -> Result<String, Box<Parked>> {
         let mut key = [0u8; 16];
         let mut all = self.parked();
-        if all.len() >= PARKED || getrandom::fill(&mut key).is_err() {
+        let of_agent = all.values().filter(|other| other.agent == parked.agent).count();
+        if all.len() >= PARKED || of_agent >= PARKED_OF_AN_AGENT || getrandom::fill(&mut key).is_err() {
             return Err(Box::new(parked));
         }
         let state = quoted(&format!("parked-{:032x}", u128::from_be_bytes(key)));
@@ -81,25 +84,38 @@ impl ParkingLot {
             // Who goes on without an answer has none.
             None => parked.stream.refuse(&parked.method, &parked.question),
         }
-        Ok(self.hand_on(parked.stream, theirs, parked.until))
+        Ok(self.hand_on(parked.agent, parked.stream, theirs, parked.until))
     }
 
     /// An answer in which what the server asks comes as one, with the call parked behind it.
-    pub(crate) fn watch(self: &Arc<Self>, answer: Answer, theirs: &Route, until: Instant) -> Answer {
+    pub(crate) fn watch(
+        self: &Arc<Self>,
+        agent: &str,
+        answer: Answer,
+        theirs: &Route,
+        until: Instant,
+    ) -> Answer {
         match answer {
-            Answer::Stream(stream) => self.hand_on(stream, theirs.clone(), until),
+            Answer::Stream(stream) => self.hand_on(agent.into(), stream, theirs.clone(), until),
             whole @ Answer::Whole { .. } => whole,
         }
     }
 
-    fn hand_on(self: &Arc<Self>, stream: Stream, theirs: Route, until: Instant) -> Answer {
+    fn hand_on(self: &Arc<Self>, agent: Arc<str>, stream: Stream, theirs: Route, until: Instant) -> Answer {
         let (post, messages) = mailbox(Wants::Everything);
-        tokio::spawn(Arc::clone(self).conduct(stream, theirs, until, post));
+        tokio::spawn(Arc::clone(self).conduct(agent, stream, theirs, until, post));
         Answer::Stream(Stream::of_child(messages))
     }
 
     /// Where there is no answer, the post is dropped without one.
-    async fn conduct(self: Arc<Self>, mut stream: Stream, theirs: Route, until: Instant, post: Post) {
+    async fn conduct(
+        self: Arc<Self>,
+        agent: Arc<str>,
+        mut stream: Stream,
+        theirs: Route,
+        until: Instant,
+        post: Post,
+    ) {
         stream.resume_for(until.saturating_duration_since(Instant::now()));
         while let Ok(Some(event)) = stream.next().await {
             if Reply::to(&event.data, &theirs.id).is_some() {
@@ -113,7 +129,7 @@ impl ParkingLot {
                 stream.refuse(&method, &question);
                 continue;
             }
-            match self.park(Parked { stream, question, method, until }) {
+            match self.park(Parked { agent: Arc::clone(&agent), stream, question, method, until }) {
                 Ok(state) => return post.answer(asked(&theirs.id, &request, &state)),
                 Err(parked) => {
                     parked.stream.refuse(&parked.method, &parked.question);

@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 use crate::gateway::Gateway;
 use crate::message::{self, ClientSays, Era};
 use crate::raw::{Members, quoted};
+use crate::relay::may_pass;
 use crate::session::Session;
 use crate::upstream::Stream;
 use crate::upstream::reply::Reply;
@@ -20,14 +21,23 @@ use crate::upstream::{Answer, Behalf, Post, Route, SendError, Upstream, Wants, m
 use crate::visit::Visit;
 use crate::words;
 
-/// So many questions may be open at a time.
-const OPEN: usize = 1000;
+/// So many questions may be open at a time, and to one session.
+const OPEN: usize = 10_000;
+const OPEN_OF_A_SESSION: usize = 64;
 
 /// So often one call may ask. The SDKs' clients give up then, too.
 const ROUNDS: usize = 10;
 
 /// How often to look whether the client is still there while it has a question.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How the ids of questions begin.
+const QUESTION: &str = "\"banksman-question-";
+
+/// Whether this is the id of a question, as JSON.
+pub(crate) fn is_one(id: &str) -> bool {
+    id.starts_with(QUESTION)
+}
 
 /// The questions that clients have not answered yet, by their ids as JSON.
 #[derive(Default)]
@@ -47,11 +57,12 @@ impl Questions {
     fn ask(&self, session: &str) -> Option<(String, oneshot::Receiver<Bytes>)> {
         let mut key = [0u8; 16];
         getrandom::fill(&mut key).ok()?;
-        let id = format!("\"banksman-question-{:032x}\"", u128::from_be_bytes(key));
+        let id = format!("{QUESTION}{:032x}\"", u128::from_be_bytes(key));
         let mut open = self.open();
         // Those who asked have gone.
         open.retain(|_, open| !open.answer.is_closed());
-        if open.len() >= OPEN {
+        let of_session = open.values().filter(|open| open.session == session).count();
+        if open.len() >= OPEN || of_session >= OPEN_OF_A_SESSION {
             return None;
         }
         let (answer, answered) = oneshot::channel();
@@ -59,15 +70,12 @@ impl Questions {
         Some((id, answered))
     }
 
-    /// Takes an answer to whoever asked, if it comes from the session that was asked.
-    pub(crate) fn answer(&self, session: Option<&Session>, id: &str, message: Bytes) {
+    /// Takes an answer to whoever asked, if it comes from the session that was asked. False if nobody here has asked it.
+    pub(crate) fn answer(&self, session: Option<&Session>, id: &str, message: Bytes) -> bool {
         let mut open = self.open();
         let is_theirs = |open: &Open| session.is_some_and(|session| session.key == open.session);
-        if open.get(id).is_some_and(is_theirs)
-            && let Some(asked) = open.remove(id)
-        {
-            let _ = asked.answer.send(message);
-        }
+        let asked = if open.get(id).is_some_and(is_theirs) { open.remove(id) } else { None };
+        asked.is_some_and(|asked| asked.answer.send(message).is_ok())
     }
 }
 
@@ -85,7 +93,10 @@ impl Askable {
         let session = visit.session.as_ref().filter(|_| visit.era == Era::One);
         let has_a_way = visit.era == Era::Two || session.is_some();
         let session = session.map(|session| session.key.clone());
-        (has_a_way && visit.client.can_be_asked()).then(|| Self { session, can: visit.client.clone() })
+        // Who takes no stream hears nothing before the answer.
+        let hears = visit.era == Era::Two || visit.takes_events();
+        (has_a_way && hears && visit.client.can_be_asked())
+            .then(|| Self { session, can: visit.client.clone() })
     }
 
     /// What it can, as era two says it with each request.
@@ -121,6 +132,8 @@ pub(crate) struct Interview {
     pub(crate) agent: String,
     pub(crate) headers: HeaderMap,
     pub(crate) params: String,
+    /// Whether it may be asked again if nobody knows whether it arrived.
+    pub(crate) is_idempotent: bool,
     pub(crate) theirs: Route,
     pub(crate) client: Askable,
     /// For how long an answer is of use.
@@ -133,7 +146,17 @@ impl Interview {
     /// # Errors
     /// If it was not sent, or nobody knows.
     pub(crate) async fn begin(self) -> Result<Answer, SendError> {
-        let first = self.send(&self.params).await?;
+        let mut tries = if self.is_idempotent { 3 } else { 1 };
+        let mut again = false;
+        let first = loop {
+            tries -= 1;
+            match self.send(&self.params).await {
+                Err(SendError::Lost(_)) if tries > 0 => again = true,
+                // This time; but nobody knows of the time before.
+                Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
+                first => break first?,
+            }
+        };
         if let Answer::Whole { body, .. } = &first
             && Asked::read(body).is_none()
         {
@@ -158,9 +181,14 @@ impl Interview {
 
     /// Where there is no answer, the post is dropped without one.
     async fn conduct(self, mut answer: Answer, post: Post) {
-        for _ in 0..ROUNDS {
+        let mut rounds = 0;
+        loop {
             let Some(said) = self.answer_in(answer, &post).await else { return };
             let Some(asked) = Asked::read(&said) else { return post.answer(said) };
+            rounds += 1;
+            if rounds > ROUNDS {
+                return post.answer(self.not_done("it asks again and again"));
+            }
             let answers = match self.put(&asked, &post).await {
                 Ok(answers) => answers,
                 Err(problem) => return post.answer(self.not_done(&problem)),
@@ -168,7 +196,6 @@ impl Interview {
             let Ok(next) = self.send(&self.next_params(&asked, &answers)).await else { return };
             answer = next;
         }
-        post.answer(self.not_done("it asks again and again"));
     }
 
     /// The answer; what comes before it is handed on.
@@ -203,6 +230,10 @@ impl Interview {
             let asked = self.client.session.as_deref().and_then(|session| questions.ask(session));
             let (id, answered) = asked.ok_or("too much is being asked")?;
             let put = message::request(&id, &method, question.get("params").unwrap_or("{}"));
+            // What is not passed on is not answered either.
+            if !may_pass(&self.gateway.catalogue, &self.upstream.name, &self.theirs.id, put.as_bytes()) {
+                return Err("its question cannot be read for sure".to_owned());
+            }
             if !post.offer(&put.into()).is_taken() {
                 return Err("it asks something, and nobody listens any more".to_owned());
             }

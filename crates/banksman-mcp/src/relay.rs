@@ -125,6 +125,9 @@ pub(crate) fn sealed(visit: &Visit, session: &Session) -> Option<HeaderValue> {
 
 /// Passes a request through.
 pub(crate) async fn request(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
+    if let Some(refused) = visit.unfit_for(upstream) {
+        return refused;
+    }
     let id = visit.message.id();
     match visit.lane(upstream).await {
         Ok(Some(Lane::Http { upstream: http, headers })) => {
@@ -308,6 +311,9 @@ async fn from_child(
 
 /// The whole answer to a request that is to be looked into; `Err` is what to answer instead.
 pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Final, Response<Body>> {
+    if let Some(refused) = visit.unfit_for(upstream) {
+        return Err(refused);
+    }
     let id = visit.message.id();
     let lane = match visit.lane(upstream).await {
         Ok(Some(lane)) => lane,

@@ -12,7 +12,7 @@ use crate::gateway::{Behind, Gateway, bad_request, is_for_us};
 use crate::message::{ClientSays, Era, Message, Shape};
 use crate::session::Session;
 use crate::upstream::{Lane, Reach, SendError, Upstream};
-use crate::{call, headers, lists, relay, tasks};
+use crate::{call, headers, lists, questions, relay, tasks};
 
 /// What there is with sessions only. A program that speaks both eras might take it for the begin of one.
 const GONE_IN_ERA_TWO: &[&str] =
@@ -63,7 +63,11 @@ impl Visit {
         }
         if is_for_us(&self.message) {
             // Its answer to what a server asks by us; or to our pointer at the review page, where it decides nothing.
-            self.gateway.questions.answer(self.session.as_ref(), &self.message.id(), self.bytes());
+            let id = self.message.id();
+            let taken = self.gateway.questions.answer(self.session.as_ref(), &id, self.bytes());
+            if questions::is_one(&id) && !taken {
+                return bad_request("null", -32600, "nobody here waits for that answer");
+            }
             return body::empty(StatusCode::ACCEPTED);
         }
         match self.behind.clone() {
@@ -88,7 +92,10 @@ impl Visit {
             Shape::Notification("tools/call") if self.message.is_json_rpc() => {
                 bad_request("null", -32600, "tools/call needs an id")
             }
-            Shape::Notification("tools/call") => call::answer(self, upstream).await,
+            Shape::Notification("tools/call") => match self.message.named() {
+                Some(message) => call::answer(Box::new(Self { message, ..*self }), upstream).await,
+                None => bad_request("null", -32600, "the message cannot be read"),
+            },
             Shape::Request("initialize") if self.era == Era::One => {
                 Box::pin(relay::initialize(&self, upstream)).await
             }
@@ -104,7 +111,7 @@ impl Visit {
     }
 
     /// The answer to a request of era two that a program is not to see: its own transport would have refused it.
-    fn unfit_for(&self, upstream: &Upstream) -> Option<Response<Body>> {
+    pub(crate) fn unfit_for(&self, upstream: &Upstream) -> Option<Response<Body>> {
         let Shape::Request(method) = self.message.shape() else { return None };
         if self.era == Era::One || !matches!(upstream.reach, Reach::Program) {
             return None;

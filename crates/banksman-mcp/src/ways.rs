@@ -12,6 +12,7 @@ use crate::message::{self, Era};
 use crate::param_headers;
 use crate::questions::{Askable, Interview};
 use crate::raw::Members;
+use crate::relay::refuses_us;
 use crate::upstream::reply::Reply;
 use crate::upstream::{Answer, Behalf, Lane, NO_CAPABILITIES, Route, SendError};
 
@@ -117,8 +118,18 @@ impl Errand {
         }
     }
 
-    /// Sends it in our own session for its agent, as nobody's answer to nobody's request.
+    /// Sends it in our own session for its agent.
     async fn over_our_own_way(&self, gateway: &Arc<Gateway>) -> Result<Answer, SendError> {
+        Ok(match self.asked_by_us(gateway).await? {
+            // What HTTP said of the answer was for us. Its client may be of another era.
+            Answer::Whole { status, body, .. } if !refuses_us(status) && Reply::read(&body).is_some() => {
+                Answer::Whole { status: self.status_of(&body), headers: HeaderMap::new(), body }
+            }
+            answer => answer,
+        })
+    }
+
+    async fn asked_by_us(&self, gateway: &Arc<Gateway>) -> Result<Answer, SendError> {
         let action = &self.case.submission.action;
         let headers = self.headers(gateway).await;
         let params = self.params();
@@ -133,6 +144,7 @@ impl Errand {
                 agent: self.case.agent.clone(),
                 headers,
                 params,
+                is_idempotent: self.upstream.config.is_idempotent(&action.tool),
                 theirs,
                 client: client.clone(),
                 until: Instant::now() + patience,
@@ -170,9 +182,7 @@ impl Errand {
                 answered => break answered?,
             }
         };
-        let is_an_answer = Reply::read(&answer.message).is_some();
-        let headers = if is_an_answer { HeaderMap::new() } else { answer.headers };
-        Ok(Answer::Whole { status: answer.status, headers, body: answer.message })
+        Ok(Answer::Whole { status: answer.status, headers: answer.headers, body: answer.message })
     }
 
     /// The same, for a client that can be asked what its server wants to know: it is, in place of an answer.
@@ -191,7 +201,19 @@ impl Errand {
         }
         let capabilities = client.capabilities();
         let behalf = Behalf { capabilities: &capabilities, hears_questions: true, ..behalf };
-        let answer = self.upstream.ask_aloud(behalf, "tools/call", &self.params(), &theirs).await?;
-        Ok(gateway.parked.watch(answer, &theirs, Instant::now() + behalf.patience))
+        let params = self.params();
+        let is_idempotent = self.upstream.config.is_idempotent(&self.case.submission.action.tool);
+        let mut tries = if is_idempotent { 3 } else { 1 };
+        let mut again = false;
+        let answer = loop {
+            tries -= 1;
+            match self.upstream.ask_aloud(behalf, "tools/call", &params, &theirs).await {
+                Err(SendError::Lost(_)) if tries > 0 => again = true,
+                // This time; but nobody knows of the time before.
+                Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
+                answer => break answer?,
+            }
+        };
+        Ok(gateway.parked.watch(&self.case.agent, answer, &theirs, Instant::now() + behalf.patience))
     }
 }

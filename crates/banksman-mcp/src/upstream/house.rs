@@ -27,6 +27,9 @@ const PATIENCE: Duration = Duration::from_secs(5 * 60);
 /// How long a program that is there has to say whether it knows requests without sessions.
 const DISCOVERED_WITHIN: Duration = Duration::from_secs(20);
 
+/// One that does not say is asked again after this long.
+const SESSIONS_ONLY_FOR: Duration = Duration::from_secs(10 * 60);
+
 const UNKNOWN_REVISION: &str = "it speaks no revision of MCP that we know";
 
 /// A meeting that failed after so long is not tried again for a while: whoever comes next would wait as long.
@@ -135,16 +138,13 @@ impl Upstream {
             let answer = lane.ask_known_as(text.into(), ours, theirs, (&room, behalf.hears_questions)).await;
             room.use_now();
             match answer {
-                // The server has forgotten our session. It says so instead of doing anything, so asking again is safe.
-                Ok(Answer::Whole { status, ref body, .. })
-                    if attempt == 0 && open.lane.is_forgotten_by(status, body, &theirs.id) =>
-                {
-                    room.forget(&open);
-                }
+                // It says so instead of doing anything, so asking again is safe.
+                Ok(None) => room.forget(&open),
                 Err(SendError::NotSent(_)) if attempt == 0 && matches!(open.lane, Lane::Child(_)) => {
                     room.forget(&open);
                 }
-                answer => return answer,
+                Ok(Some(answer)) => return Ok(answer),
+                Err(error) => return Err(error),
             }
         }
         Err(SendError::NotSent("it forgets our session again and again".to_owned()))
@@ -281,16 +281,21 @@ impl Upstream {
     /// # Errors
     /// If it cannot be met.
     pub(crate) async fn shared_program(&self, agent: &str) -> Result<Option<Arc<Child>>, SendError> {
-        if self.is_known_to_speak(Era::Two) == Some(false) {
+        if self.is_for_sessions_only() {
             return Ok(None);
         }
         let room = self.house.room_for(agent, For::TheirRequests, NO_CAPABILITIES);
         match self.house_session(&room, Need::Call).await {
             Ok(Open { lane: Lane::Child(child), .. }) => Ok(Some(child)),
             Ok(Open { lane: Lane::Http { .. }, .. }) => Ok(None),
-            Err(_) if self.is_known_to_speak(Era::Two) == Some(false) => Ok(None),
+            Err(_) if self.is_for_sessions_only() => Ok(None),
             Err(error) => Err(error),
         }
+    }
+
+    fn is_for_sessions_only(&self) -> bool {
+        self.is_known_to_speak(Era::Two) == Some(false)
+            || self.house.sessions_only().is_some_and(|until| until > Instant::now())
     }
 
     /// Meets a program as one that knows no sessions, in a process of its own: those that speak both go by what they hear
@@ -305,13 +310,18 @@ impl Upstream {
             return Ok(open);
         }
         let problem = match discovered {
+            Ok(Ok(Discovery::SpeaksNot)) => {
+                let _ = self.house.speaks_two.set(false);
+                UNKNOWN_REVISION.to_owned()
+            }
             Ok(Ok(_)) => UNKNOWN_REVISION.to_owned(),
             Ok(Err(error)) => error.to_string(),
             Err(_) => "it does not say who it is".to_owned(),
         };
-        // Some end, and some say nothing, when they are asked something before they are initialized.
-        if in_session && self.house.speaks_two.set(false).is_ok() {
+        if in_session && self.is_known_to_speak(Era::Two) != Some(true) {
+            // Some end, and some say nothing, when they are asked something before they are initialized.
             tracing::info!(upstream = self.name, problem, "a program is spoken to in sessions only");
+            *self.house.sessions_only() = Some(Instant::now() + SESSIONS_ONLY_FOR);
         } else {
             self.note_failure();
         }

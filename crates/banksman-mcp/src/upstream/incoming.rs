@@ -6,15 +6,18 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::Incoming;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
 use super::alias::Alias;
 use super::connection::Connection;
 use super::http::HttpUpstream;
 use super::lane::{Lane, Route};
+use super::mailbox::Hush;
 use super::reply::Reply;
 use super::rooms::Room;
 use super::{Mailbox, SendError};
+use crate::errand::REFUSED_WITHIN;
 use crate::message;
 use crate::raw::Members;
 use crate::sse::Event;
@@ -42,13 +45,22 @@ struct KnownAs {
     lane: Lane,
     /// Whether its client can be asked something.
     hears_questions: bool,
+    /// A server that asks and asks does not get as many connections as it likes.
+    refusals: Arc<Semaphore>,
 }
+
+/// So many answers that say that nobody answers are on their way for one request.
+const REFUSALS: usize = 4;
 
 impl KnownAs {
     /// Tells the server that nobody is there to answer.
     fn refuse(&self, method: &str, id: &str) {
+        let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
         let (lane, answer) = (self.lane.clone(), message::for_nobody(method, id));
-        tokio::spawn(async move { drop(lane.tell(answer.into()).await) });
+        tokio::spawn(async move {
+            drop(timeout(REFUSED_WITHIN, lane.tell(answer.into())).await);
+            drop(permit);
+        });
     }
 
     /// The answer, and how far it is, as the client knows them. It wants to hear nothing else that is said in that session;
@@ -129,7 +141,8 @@ impl Stream {
 
     /// The messages of a request of ours, as a client knows them who calls it otherwise.
     pub(super) fn known_as(mut self, ours: String, theirs: Route, lane: Lane, hears_questions: bool) -> Self {
-        self.known_as = Some(Box::new(KnownAs { ours, alias: Alias::of(theirs), lane, hears_questions }));
+        let (alias, refusals) = (Alias::of(theirs), Arc::new(Semaphore::new(REFUSALS)));
+        self.known_as = Some(Box::new(KnownAs { ours, alias, lane, hears_questions, refusals }));
         self
     }
 
@@ -142,6 +155,14 @@ impl Stream {
     pub(crate) fn only_answer(&self) {
         if let Source::Child(messages) = &self.source {
             messages.only_answer();
+        }
+    }
+
+    /// By what that can be said while somebody reads, of a program.
+    pub(crate) fn hush(&self) -> Option<Hush> {
+        match &self.source {
+            Source::Child(messages) => Some(messages.hush()),
+            Source::Http(_) => None,
         }
     }
 

@@ -82,7 +82,8 @@ impl Lane {
         }
     }
 
-    /// The same as `ask`, for a request of ours in the session of a room, under the names by which a client knows it.
+    /// The same as `ask`, for a request of ours in the session of a room, under the names by which a client knows it;
+    /// `None` if the server knows nothing of the session, so that it has done nothing.
     ///
     /// # Errors
     /// If it was not sent, or nobody knows.
@@ -92,18 +93,22 @@ impl Lane {
         ours: String,
         theirs: &Route,
         (room, hears_questions): (&Arc<Room>, bool),
-    ) -> Result<Answer, SendError> {
+    ) -> Result<Option<Answer>, SendError> {
         let route = Route { id: ours.clone(), progress: theirs.progress.as_ref().map(|_| ours.clone()) };
-        Ok(match self.ask(message, route).await? {
+        Ok(Some(match self.ask(message, route).await? {
             Answer::Stream(stream) => {
                 let stream = stream.known_as(ours, theirs.clone(), self.clone(), hears_questions);
                 Answer::Stream(stream.kept_in(room))
             }
+            Answer::Whole { status, body, .. } if self.is_forgotten_by(status, &body, &ours) => {
+                return Ok(None);
+            }
             Answer::Whole { status, headers, body } => {
-                let answer = Reply::to(&body, &ours).and_then(|_| Alias::of(theirs.clone()).of_answer(&body));
+                // Whatever it calls the request: it is the only answer to it.
+                let answer = Reply::read(&body).and_then(|_| Alias::of(theirs.clone()).of_answer(&body));
                 Answer::Whole { status, headers, body: answer.unwrap_or(body) }
             }
-        })
+        }))
     }
 
     /// Whether this answer to the request with this id says that the server knows nothing of the session, so that it has

@@ -42,6 +42,15 @@ struct Inside {
     answer_only: bool,
 }
 
+/// By what a mailbox is told that its reader wants nothing but the answer.
+pub(crate) struct Hush(Arc<Shared>);
+
+impl Hush {
+    pub(crate) fn only_answer(&self) {
+        self.0.inside().answer_only = true;
+    }
+}
+
 /// A place for messages, from both its sides.
 pub(crate) fn mailbox(wants: Wants) -> (Post, Mailbox) {
     let inside = Inside { answer_only: wants == Wants::Answer, ..Inside::default() };
@@ -155,7 +164,12 @@ impl Mailbox {
 
     /// From now on its reader wants nothing but the answer.
     pub(crate) fn only_answer(&self) {
-        self.shared.inside().answer_only = true;
+        self.hush().only_answer();
+    }
+
+    /// By what that can be said while somebody reads.
+    pub(crate) fn hush(&self) -> Hush {
+        Hush(Arc::clone(&self.shared))
     }
 }
 

@@ -27,6 +27,8 @@ pub(crate) struct House {
     /// Whether it understands each era, once it has said so.
     pub(super) speaks_one: OnceLock<bool>,
     pub(super) speaks_two: OnceLock<bool>,
+    /// Until when a program that did not say so is spoken to in sessions only.
+    sessions_only: Mutex<Option<Instant>>,
 }
 
 /// How meeting a server stands.
@@ -137,6 +139,10 @@ impl Room {
 impl House {
     fn rooms(&self) -> MutexGuard<'_, HashMap<Place, Arc<Room>>> {
         self.rooms.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn sessions_only(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.sessions_only.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn room(&self, agent: Option<&str>) -> Arc<Room> {

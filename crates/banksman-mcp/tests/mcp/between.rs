@@ -141,7 +141,7 @@ async fn nobody_answers_a_question_that_another_was_asked() {
     let mut call = client.start(1, "ask_roots", json!({})).await;
     let question = call.next().await.unwrap();
     let forged = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": ["forged"]}});
-    assert_eq!(other.post(&forged).await.status, 202);
+    assert_eq!(other.post(&forged).await.status, 400);
     let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": ["own"]}});
     client.post(&answer).await;
     client.post(&forged).await;
@@ -324,4 +324,81 @@ async fn after_a_restart_nobody_goes_on_with_what_was_asked_before() {
     let world = world.restart().await;
     let lost = with_roots(&world.client("/mcp"), 2, next_round("ask", &asked, json!([]))).await;
     assert!(text(&lost).starts_with("UNKNOWN"), "{lost}");
+}
+
+#[tokio::test]
+async fn a_server_may_ask_ten_times_and_what_it_does_then_is_heard() {
+    let world = World::start(&without_sessions()).await;
+    let client = askable(&world, "/mcp").await;
+    for (rounds, says) in [(10, "enough"), (11, "did not finish")] {
+        let mut call = client.start(1, "ask_on", json!({"rounds": rounds})).await;
+        let last = loop {
+            let message = call.next().await.unwrap();
+            if message["method"].is_null() {
+                break message;
+            }
+            client.post(&json!({"jsonrpc": "2.0", "id": message["id"], "result": {"roots": []}})).await;
+        };
+        assert!(text(&last).contains(says), "{last}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_nobody_here_waits_for_is_refused() {
+    let world = World::start(&without_sessions()).await;
+    let (client, neighbour) = (askable(&world, "/mcp").await, world.neighbour().await);
+    let mut call = client.start(1, "ask_roots", json!({})).await;
+    let question = call.next().await.unwrap();
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": {"roots": []}});
+    let mut elsewhere = neighbour.client("/mcp");
+    elsewhere.session = client.session.clone();
+    assert_eq!(elsewhere.post(&answer).await.status, 400);
+    assert_eq!(client.post(&answer).await.status, 202);
+    assert_eq!(text(&call.last().await), r#""peer-state" []"#);
+    assert_eq!(client.post(&answer).await.status, 400, "it was answered");
+}
+
+#[tokio::test]
+async fn a_call_in_a_batch_is_not_asked_anything() {
+    let world = World::start(&without_sessions()).await;
+    let client = askable(&world, "/mcp").await;
+    let batch = json!([
+        crate::client::call(1, "ask_roots", json!({})),
+        crate::client::call(2, "echo", json!({"n": 2}))
+    ]);
+    let answers = client.post(&batch).await.last().await;
+    assert_eq!(text(&answers[0]), "nobody to ask", "{answers}");
+    assert_eq!(text(&answers[1]), r#"{"n":2}"#);
+}
+
+#[tokio::test]
+async fn what_a_server_calls_a_request_in_its_only_answer_makes_no_difference() {
+    let server = Mood::start(|message, _| match message["method"].as_str().unwrap() {
+        "initialize" => Mood::met(message),
+        "tools/call" => {
+            let error = json!({"jsonrpc": "2.0", "id": null, "error": {"code": -32602, "message": "no"}});
+            (400, error.to_string())
+        }
+        _ => Mood::refused(message),
+    })
+    .await;
+    let world = before(&server).await;
+    let client = world.client("/mcp");
+    let answer = called_two(&client, "echo", &Value::Null).await;
+    assert_eq!(answer.status, 200, "of what its server said over HTTP, the client knows nothing");
+    let refused = answer.last().await;
+    assert!(
+        refused["id"] == 1 && (refused["error"]["code"] == -32602 || refused["result"]["isError"] == true),
+        "{refused}"
+    );
+}
+
+#[tokio::test]
+async fn a_call_without_an_id_runs_once_and_is_answered() {
+    for config in [without_sessions(), programs::config()] {
+        let world = World::start(&config).await;
+        let call = json!({"method": "tools/call", "params": {"name": "echo", "arguments": {"n": 1}}});
+        let answer = world.client("/mcp").plain().post(&call).await;
+        assert_eq!(text(&answer.last().await), r#"{"n":1}"#);
+    }
 }

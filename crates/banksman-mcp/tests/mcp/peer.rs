@@ -164,6 +164,12 @@ async fn answer(
                     later.insert("p-2".to_owned(), format!("id: p-3\ndata: {}\n\n", said("polled")));
                     events(vec![Ok(Bytes::from_static(b"id: p-1\nretry: 100\ndata:\n\n"))])
                 }
+                // The same, and does not say when.
+                "polled_slowly" => {
+                    let follows = format!("data: {}\n\n", said("polled slowly"));
+                    seen.later.lock().unwrap().insert("s-1".to_owned(), follows);
+                    events(vec![Ok(Bytes::from_static(b"id: s-1\ndata:\n\n"))])
+                }
                 // Breaks off; with an id of an event, and without one.
                 "broken" => {
                     let follows = format!("data: {}\n\n", said("mended"));

@@ -55,3 +55,14 @@ async fn a_stream_that_breaks_and_names_no_place_to_go_on_is_lost() {
     assert!(text(&answer).starts_with("UNKNOWN"), "{answer}");
     assert_eq!(world.count(Status::Executing).await, 1);
 }
+
+#[tokio::test]
+async fn a_server_that_does_not_say_when_is_asked_for_the_rest_while_its_client_listens() {
+    let peer = Peer::start().await;
+    let world = World::start(&peer.config()).await;
+    let mut client = world.client("/mcp");
+    client.initialize("test", json!({})).await;
+    let called = client.call(1, "polled_slowly", json!({}));
+    let done = tokio::time::timeout(std::time::Duration::from_secs(10), called).await.expect("no answer");
+    assert_eq!(text(&done), "polled slowly");
+}
