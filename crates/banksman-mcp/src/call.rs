@@ -96,7 +96,7 @@ async fn propose(
         Err(error) => return refused(&visit, &error),
     };
     match case.status() {
-        Status::Executing => run(visit, upstream, case, asked, 0).await,
+        Status::Executing => run(visit, upstream, case, (asked, 0), None).await,
         Status::Pending | Status::Authorised => {
             if visit.is_plain() || prefers_async(&visit) {
                 return plain::held(&visit, &case);
@@ -125,14 +125,17 @@ async fn run(
     visit: Box<Visit>,
     upstream: &Arc<Upstream>,
     case: Arc<Case>,
-    asked: Digest,
-    round: u32,
+    (asked, round): (Digest, u32),
+    way: Option<Way>,
 ) -> Response<Body> {
-    let way = match visit.lane(upstream).await {
-        Ok(Some(lane)) => Way::Clients(lane),
-        Ok(None) => Way::Ours,
-        // In another session it might do something else.
-        Err(error) => Way::None(error.to_string()),
+    let way = match way {
+        Some(way) => way,
+        None => match visit.lane(upstream).await {
+            Ok(Some(lane)) => Way::Clients(lane),
+            Ok(None) => Way::Ours,
+            // In another session it might do something else.
+            Err(error) => Way::None(error.to_string()),
+        },
     };
     // What people have looked at, someone may ask about again.
     let keep = if case.reviews.is_empty() { Keep::No } else { Keep::HERE };
@@ -231,7 +234,7 @@ async fn next_round(mut visit: Box<Visit>, upstream: &Arc<Upstream>, round: Roun
     let engine = &visit.gateway.engine;
     let case = match &round.why {
         Why::Held => engine.action(&visit.caller, round.action).await,
-        Why::Asked { .. } => engine.action_as_stored(&visit.caller, round.action).await,
+        Why::Asked { .. } | Why::Parked { .. } => engine.action_as_stored(&visit.caller, round.action).await,
     };
     let case = match case {
         Ok(case) => case,
@@ -249,24 +252,41 @@ async fn next_round(mut visit: Box<Visit>, upstream: &Arc<Upstream>, round: Roun
             }
         },
         Why::Asked { state } => {
-            if let Some(ending) = ending_of(&case) {
-                return body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era));
-            }
-            if case.status() != Status::Executing {
-                return bad_request(&visit.message.id(), -32602, "the call does not run");
-            }
-            let Some(message) = with_state(&visit.bytes(), state.as_deref()) else {
-                return bad_request(&visit.message.id(), -32600, "the message cannot be read");
-            };
-            match round.take(&visit.gateway.engine).await {
-                Ok(true) => {}
-                Ok(false) => return bad_request(&visit.message.id(), -32602, &RoundError::Used.to_string()),
-                Err(error) => return refused(&visit, &error),
-            }
-            visit.message.bytes = message;
-            run(visit, upstream, case, round.digest, round.number).await
+            let state = state.clone();
+            answered(visit, upstream, case, round, state.as_deref(), None).await
+        }
+        Why::Parked { state } => {
+            let state = state.clone();
+            answered(visit, upstream, case, round, Some(&state), Some(Way::Ours)).await
         }
     }
+}
+
+/// Goes on with a call whose server has asked something.
+async fn answered(
+    mut visit: Box<Visit>,
+    upstream: &Arc<Upstream>,
+    case: Arc<Case>,
+    round: Round,
+    state: Option<&str>,
+    way: Option<Way>,
+) -> Response<Body> {
+    if let Some(ending) = ending_of(&case) {
+        return body::json(StatusCode::OK, ending.to_message(&visit.message.id(), visit.era));
+    }
+    if case.status() != Status::Executing {
+        return bad_request(&visit.message.id(), -32602, "the call does not run");
+    }
+    let Some(message) = with_state(&visit.bytes(), state) else {
+        return bad_request(&visit.message.id(), -32600, "the message cannot be read");
+    };
+    match round.take(&visit.gateway.engine).await {
+        Ok(true) => {}
+        Ok(false) => return bad_request(&visit.message.id(), -32602, &RoundError::Used.to_string()),
+        Err(error) => return refused(&visit, &error),
+    }
+    visit.message.bytes = message;
+    run(visit, upstream, case, (round.digest, round.number), way).await
 }
 
 /// The message with the server's own state in the place of ours.

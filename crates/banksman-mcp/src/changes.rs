@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::Response;
 use tokio::sync::broadcast::{self, error::RecvError};
 use tokio::sync::mpsc;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
 use crate::body::{self, Body};
 use crate::errand::QUEUE;
@@ -19,7 +19,7 @@ use crate::message::Era;
 use crate::raw::Members;
 use crate::sse;
 use crate::upstream::Stream;
-use crate::upstream::{NO_CAPABILITIES, Upstream};
+use crate::upstream::{NO_CAPABILITIES, Refusals, Upstream};
 use crate::visit::Visit;
 
 /// Which list it is. How a client asks to hear of it, and what it hears.
@@ -73,6 +73,9 @@ const WAITING: usize = 64;
 /// A server that says nothing is asked again after this long, and twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// One that was heard for so long is heard again soon.
+const LIVED: Duration = Duration::from_secs(60);
 
 /// How often to look whether anybody still listens.
 const LOOK: Duration = Duration::from_secs(5);
@@ -144,24 +147,30 @@ async fn listen(upstream: Arc<Upstream>, audience: Audience, news: broadcast::Se
     let mut pause = FIRST_PAUSE;
     let mut missed = false;
     while news.receiver_count() > 0 {
-        if let Ok(stream) = upstream.listen(&agent, era, &capabilities).await {
-            pause = FIRST_PAUSE;
-            if missed {
-                // Nobody knows what has changed meanwhile.
-                ALL.into_iter().for_each(|change| drop(news.send(change)));
+        match upstream.listen(&agent, era, &capabilities).await {
+            Ok((stream, refusals)) => {
+                if std::mem::take(&mut missed) {
+                    // Nobody knows what has changed meanwhile.
+                    ALL.into_iter().for_each(|change| drop(news.send(change)));
+                }
+                let since = Instant::now();
+                if !hear(stream, &refusals, &news).await {
+                    return;
+                }
+                // Some end their streams all the time: what they have to say is not to be said again and again.
+                if since.elapsed() >= LIVED {
+                    (pause, missed) = (FIRST_PAUSE, true);
+                }
             }
-            if !hear(stream, &news).await {
-                return;
-            }
+            Err(_) => missed = true,
         }
-        missed = true;
         sleep(pause).await;
         pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
     }
 }
 
 /// False if nobody wants to know any more.
-async fn hear(mut stream: Stream, news: &broadcast::Sender<Change>) -> bool {
+async fn hear(mut stream: Stream, refusals: &Refusals, news: &broadcast::Sender<Change>) -> bool {
     loop {
         let event = {
             let next = stream.next();
@@ -179,6 +188,10 @@ async fn hear(mut stream: Stream, news: &broadcast::Sender<Change>) -> bool {
         let Ok(Some(event)) = event else { return true };
         if let Some(change) = Change::read(&event.data) {
             drop(news.send(change));
+        } else if let Some(said) = Members::read_bytes(&event.data)
+            && let (Some(method), Some(id)) = (said.text("method"), said.get("id"))
+        {
+            refusals.refuse(&method, id);
         }
     }
 }

@@ -8,7 +8,7 @@ use banksman_engine::EngineError;
 use bytes::Bytes;
 use http::{HeaderMap, StatusCode};
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
@@ -22,15 +22,15 @@ use crate::seal::Purpose;
 use crate::sse;
 use crate::sse::Event;
 use crate::upstream::reply::{Final, Reply};
-use crate::upstream::{Answer, Hush, SendError, Stream, Upstream};
+use crate::upstream::{Answer, Hush, REFUSED_WITHIN, SendError, Stream, Upstream};
 use crate::ways::Way;
 use crate::{headers, words};
 
 /// Messages on their way to one client.
 pub(crate) const QUEUE: usize = 64;
 
-/// A server that does not take in so soon that nobody answers is not waited for.
-pub(crate) const REFUSED_WITHIN: Duration = Duration::from_secs(5);
+/// A report that comes after the lease is still the truth; but nobody waits for one longer than this.
+pub(crate) const AFTER_LEASE: Duration = Duration::from_secs(60 * 60);
 
 /// How often to look whether a client is still there while its server says nothing.
 const LOOK: Duration = Duration::from_secs(1);
@@ -114,7 +114,9 @@ impl Errand {
 
     /// Passes it on, tells `out` what comes, and writes down how it ended.
     pub(crate) async fn run(self, gateway: Arc<Gateway>, out: Out) -> Ended {
-        let sent = self.send(&gateway, matches!(out, Out::Open(_))).await;
+        let until = Instant::now() + self.time_left(&gateway) + AFTER_LEASE;
+        let sent = timeout_at(until, self.send(&gateway, matches!(out, Out::Open(_)))).await;
+        let sent = sent.unwrap_or_else(|_| Err(too_late()));
         let sent = match sent {
             Ok(Answer::Stream(mut stream)) if matches!(out, Out::Fresh(_)) => {
                 match stream.answer_at_once(&self.id).await {
@@ -176,9 +178,9 @@ impl Errand {
         };
         let time_left = self.time_left(gateway);
         stream.resume_for(time_left);
-        let lease_ends = Instant::now() + time_left;
+        let until = Instant::now() + time_left + AFTER_LEASE;
         let ended = loop {
-            let event = match next_for(&mut stream, &mut client, lease_ends).await {
+            let event = match next_for(&mut stream, &mut client, until).await {
                 Ok(Some(event)) => event,
                 Ok(None) => break Ended::Lost("it ended without an answer".to_owned()),
                 Err(error) => break Ended::Lost(error.to_string()),
@@ -187,8 +189,9 @@ impl Errand {
                 if !may_pass(&gateway.catalogue, &self.upstream.name, &self.id, &event.data) {
                     continue;
                 }
+                let is_another_asking = self.shared && !gateway.questions.is_ours(&event.data);
                 let relabelled =
-                    self.shared.then(|| crate::labels::outward(&self.upstream.name, &event.data));
+                    is_another_asking.then(|| crate::labels::outward(&self.upstream.name, &event.data));
                 let shown = relabelled.flatten().map_or(event.raw, |text| sse::event(&text));
                 client.hear(shown).await;
                 if matches!(client, Client::Gone) {
@@ -279,11 +282,11 @@ impl Errand {
     /// The server's question, with a state that leads back to this very call.
     fn next_round(&self, gateway: &Gateway, result: &str, state: Option<String>) -> Option<String> {
         // Whoever is asked while no client listens cannot answer.
-        match self.way {
-            Way::Clients(_) => {}
-            Way::Ours if self.era == Era::Two && self.askable.is_some() => {}
+        let why = match self.way {
+            Way::Clients(_) => Why::Asked { state },
+            Way::Ours if self.era == Era::Two && self.askable.is_some() => Why::Parked { state: state? },
             Way::Ours | Way::ItsSession(_) | Way::None(_) => return None,
-        }
+        };
         let lease = self.case.state.claim()?.lease_expires_at;
         let round = Round {
             agent: self.case.agent.clone(),
@@ -291,7 +294,7 @@ impl Errand {
             digest: self.asked,
             expires: lease.as_micros(),
             number: self.round + 1,
-            why: Why::Asked { state },
+            why,
         };
         let sealed = gateway.seal.close(Purpose::Round, &round).ok()?;
         let mut members = Members::read(result)?;
@@ -332,12 +335,16 @@ impl Errand {
     }
 }
 
+fn too_late() -> SendError {
+    SendError::Lost("it did not answer in time".to_owned())
+}
+
 /// What comes next for a client. Whether it is still there is looked at meanwhile; once it is not, nothing is waited for
 /// that would be of no use to anybody.
 async fn next_for(
     stream: &mut Stream,
     client: &mut Client,
-    lease_ends: Instant,
+    until: Instant,
 ) -> Result<Option<Event>, SendError> {
     let hush = stream.hush();
     // One future, however often we look: it may be in the middle of asking for what follows.
@@ -352,8 +359,8 @@ async fn next_for(
             *client = Client::Gone;
             // What is asked from now on, somebody else may answer.
             hush.iter().for_each(Hush::only_answer);
-            if Instant::now() >= lease_ends {
-                return Err(SendError::Lost("it did not answer before its lease ended".to_owned()));
+            if Instant::now() >= until {
+                return Err(too_late());
             }
         }
     }

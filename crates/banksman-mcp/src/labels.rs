@@ -42,12 +42,11 @@ pub(crate) fn parts(name: &str) -> Option<(&str, &str)> {
 /// How ids of what we ask ourselves begin.
 pub(crate) const OURS: &str = "\"banksman-";
 
-/// A request of a server, under an id that says whose it is; `None` if it is no request, or one by us.
+/// A request of a server, under an id that says whose it is; `None` if it is no request.
 pub(crate) fn outward(server: &str, message: &[u8]) -> Option<String> {
     let mut members = Members::read_bytes(message)?;
     members.get("method")?;
-    let id = members.get("id").filter(|id| !id.starts_with(OURS))?;
-    let id = quoted(&name(server, id));
+    let id = quoted(&name(server, members.get("id")?));
     members.set("id", id);
     Some(members.write())
 }

@@ -3,12 +3,15 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::errand::AFTER_LEASE;
 use crate::message;
 use crate::raw::{Members, quoted};
+use crate::sse::Event;
 use crate::upstream::Stream;
 use crate::upstream::reply::Reply;
 use crate::upstream::{Answer, Post, Route, SendError, Wants, mailbox};
@@ -16,6 +19,9 @@ use crate::upstream::{Answer, Post, Route, SendError, Wants, mailbox};
 /// So many calls may be parked at a time, and of one agent.
 const PARKED: usize = 10_000;
 const PARKED_OF_AN_AGENT: usize = 64;
+
+/// How often to look whether the client is still there.
+const LOOK: Duration = Duration::from_secs(1);
 
 /// By what name the client knows the one question that is open.
 const QUESTION: &str = "question";
@@ -79,8 +85,9 @@ impl ParkingLot {
         let answer =
             answers.and_then(Members::read).and_then(|answers| answers.get(QUESTION).map(str::to_owned));
         parked.stream.now_known_as(theirs.clone());
+        parked.stream.takes_questions(true);
         match answer {
-            Some(answer) => parked.stream.answer_to(&parked.question, &answer).await?,
+            Some(answer) => parked.stream.answer_to(&parked.question, &answer).await,
             // Who goes on without an answer has none.
             None => parked.stream.refuse(&parked.method, &parked.question),
         }
@@ -103,7 +110,8 @@ impl ParkingLot {
 
     fn hand_on(self: &Arc<Self>, agent: Arc<str>, stream: Stream, theirs: Route, until: Instant) -> Answer {
         let (post, messages) = mailbox(Wants::Everything);
-        tokio::spawn(Arc::clone(self).conduct(agent, stream, theirs, until, post));
+        let conducted = Arc::clone(self).conduct(agent, stream, theirs, until, post);
+        tokio::spawn(timeout_at(until + AFTER_LEASE, conducted));
         Answer::Stream(Stream::of_child(messages))
     }
 
@@ -117,7 +125,7 @@ impl ParkingLot {
         post: Post,
     ) {
         stream.resume_for(until.saturating_duration_since(Instant::now()));
-        while let Ok(Some(event)) = stream.next().await {
+        while let Ok(Some(event)) = next_while_wanted(&mut stream, &post).await {
             if Reply::to(&event.data, &theirs.id).is_some() {
                 return post.answer(event.data);
             }
@@ -129,13 +137,31 @@ impl ParkingLot {
                 stream.refuse(&method, &question);
                 continue;
             }
+            stream.takes_questions(false);
             match self.park(Parked { agent: Arc::clone(&agent), stream, question, method, until }) {
                 Ok(state) => return post.answer(asked(&theirs.id, &request, &state)),
                 Err(parked) => {
                     parked.stream.refuse(&parked.method, &parked.question);
                     stream = parked.stream;
+                    stream.takes_questions(true);
                 }
             }
+        }
+    }
+}
+
+/// What comes next. Who has left is asked nothing that another could answer.
+async fn next_while_wanted(stream: &mut Stream, post: &Post) -> Result<Option<Event>, SendError> {
+    let hush = stream.hush();
+    let next = stream.next();
+    tokio::pin!(next);
+    loop {
+        tokio::select! {
+            next = &mut next => return next,
+            () = sleep(LOOK) => {}
+        }
+        if !post.is_wanted() {
+            hush.iter().for_each(|hush| hush.takes_questions(false));
         }
     }
 }

@@ -10,6 +10,7 @@ use http::HeaderMap;
 use tokio::sync::oneshot;
 use tokio::time::{Instant, sleep, timeout_at};
 
+use crate::errand::AFTER_LEASE;
 use crate::gateway::Gateway;
 use crate::message::{self, ClientSays, Era};
 use crate::raw::{Members, quoted};
@@ -68,6 +69,12 @@ impl Questions {
         let (answer, answered) = oneshot::channel();
         open.insert(id.clone(), Open { session: session.to_owned(), answer });
         Some((id, answered))
+    }
+
+    /// Whether this is a question that we put.
+    pub(crate) fn is_ours(&self, message: &[u8]) -> bool {
+        let said = Members::read_bytes(message);
+        said.as_ref().and_then(|said| said.get("id")).is_some_and(|id| self.open().contains_key(id))
     }
 
     /// Takes an answer to whoever asked, if it comes from the session that was asked. False if nobody here has asked it.
@@ -163,7 +170,8 @@ impl Interview {
             return Ok(first);
         }
         let (post, messages) = mailbox(Wants::Everything);
-        tokio::spawn(self.conduct(first, post));
+        let until = self.until + AFTER_LEASE;
+        tokio::spawn(timeout_at(until, self.conduct(first, post)));
         Ok(Answer::Stream(Stream::of_child(messages)))
     }
 

@@ -12,8 +12,9 @@ use tokio::sync::mpsc;
 use crate::body::{self, Body};
 use crate::catalogue::Catalogue;
 use crate::errand::QUEUE;
+use crate::gateway::bad_request;
 use crate::labels::Ids;
-use crate::message;
+use crate::message::{self, Shape};
 use crate::names::{misspelt, misspelt_in};
 use crate::raw::Members;
 use crate::seal::Purpose;
@@ -176,6 +177,9 @@ pub(crate) async fn tell(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Bo
                 Ok(status) => body::empty(status),
                 Err(error) => unreachable("null", upstream, &error),
             }
+        }
+        Ok(None) if matches!(visit.message.shape(), Shape::Answer) => {
+            bad_request("null", -32600, "nobody here waits for that answer")
         }
         // In our own session nobody waits for what this client has to say.
         Ok(None) => body::empty(StatusCode::ACCEPTED),

@@ -29,6 +29,8 @@ pub(crate) enum Why {
     Held,
     /// The server asks something; with its own state, as JSON.
     Asked { state: Option<String> },
+    /// The same, in a session of ours, in which the call is parked; with the state that leads back to it.
+    Parked { state: String },
 }
 
 /// Why a state is not taken.

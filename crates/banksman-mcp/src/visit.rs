@@ -65,10 +65,14 @@ impl Visit {
             // Its answer to what a server asks by us; or to our pointer at the review page, where it decides nothing.
             let id = self.message.id();
             let taken = self.gateway.questions.answer(self.session.as_ref(), &id, self.bytes());
-            if questions::is_one(&id) && !taken {
-                return bad_request("null", -32600, "nobody here waits for that answer");
+            if taken || !questions::is_one(&id) {
+                return body::empty(StatusCode::ACCEPTED);
             }
-            return body::empty(StatusCode::ACCEPTED);
+            return match &self.behind {
+                // It may be a gateway, too.
+                Behind::One(upstream) => Box::pin(relay::tell(&self, upstream)).await,
+                Behind::All => bad_request("null", -32600, "nobody here waits for that answer"),
+            };
         }
         match self.behind.clone() {
             Behind::One(upstream) => self.answer_of(&upstream).await,

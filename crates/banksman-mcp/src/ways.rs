@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use tokio::time::Instant;
 
 use crate::errand::Errand;
@@ -124,6 +124,12 @@ impl Errand {
             // What HTTP said of the answer was for us. Its client may be of another era.
             Answer::Whole { status, body, .. } if !refuses_us(status) && Reply::read(&body).is_some() => {
                 Answer::Whole { status: self.status_of(&body), headers: HeaderMap::new(), body }
+            }
+            // A client with a session would take a bare 404 for the end of its own.
+            Answer::Whole { status, .. } if !refuses_us(status) && status.is_client_error() => {
+                let text = format!("the server `{}` answers with HTTP {status}", self.upstream.name);
+                let body = message::error(&self.id, -32603, &text).into();
+                Answer::Whole { status: StatusCode::OK, headers: HeaderMap::new(), body }
             }
             answer => answer,
         })

@@ -320,14 +320,16 @@ impl Child {
             }
         }
         if self.manner == Manner::Alone || (self.manner == Manner::AsksOfRequests && !asks) {
-            // Who asks on our account wants to hear of nothing else.
+            // Who asks on our account hears of nothing else.
             return state.listener.as_ref().is_some_and(|listener| listener.offer(message).is_taken());
         }
         let mut newest_first: Vec<&Waiting> = state.waiting.values().collect();
         newest_first.sort_unstable_by_key(|waiting| std::cmp::Reverse(waiting.arrival));
         let posts = newest_first.into_iter().map(|waiting| &waiting.post);
-        for post in posts.chain(&state.listener) {
-            match post.offer(message) {
+        // Nobody answers on our standing streams.
+        let listener = state.listener.as_ref().filter(|_| self.manner == Manner::ForClient);
+        for post in posts.chain(listener) {
+            match if asks { post.ask(message) } else { post.offer(message) } {
                 Offered::Taken => return true,
                 Offered::Full if !asks => return false,
                 Offered::Full | Offered::Unwanted => {}

@@ -6,24 +6,28 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::HeaderMap;
 use hyper::body::Incoming;
-use tokio::sync::Semaphore;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 
 use super::alias::Alias;
 use super::connection::Connection;
 use super::http::HttpUpstream;
 use super::lane::{Lane, Route};
 use super::mailbox::Hush;
+use super::refusals::Refusals;
 use super::reply::Reply;
 use super::rooms::Room;
 use super::{Mailbox, SendError};
-use crate::errand::REFUSED_WITHIN;
 use crate::message;
 use crate::raw::Members;
 use crate::sse::Event;
 
 /// A program that answers within this time answers at once: until then its client does not know whether there is a stream.
 const AT_ONCE: Duration = Duration::from_millis(250);
+
+/// How often and for how long a server is told what its client answers.
+const TOLD_TRIES: usize = 4;
+const TOLD_AGAIN_AFTER: Duration = Duration::from_millis(500);
+const TOLD_WITHIN: Duration = Duration::from_secs(30);
 
 /// Messages as they come.
 pub(crate) struct Stream {
@@ -42,27 +46,12 @@ pub(crate) struct Stream {
 struct KnownAs {
     ours: String,
     alias: Alias,
-    lane: Lane,
     /// Whether its client can be asked something.
     hears_questions: bool,
-    /// A server that asks and asks does not get as many connections as it likes.
-    refusals: Arc<Semaphore>,
+    refusals: Refusals,
 }
 
-/// So many answers that say that nobody answers are on their way for one request.
-const REFUSALS: usize = 4;
-
 impl KnownAs {
-    /// Tells the server that nobody is there to answer.
-    fn refuse(&self, method: &str, id: &str) {
-        let Ok(permit) = Arc::clone(&self.refusals).try_acquire_owned() else { return };
-        let (lane, answer) = (self.lane.clone(), message::for_nobody(method, id));
-        tokio::spawn(async move {
-            drop(timeout(REFUSED_WITHIN, lane.tell(answer.into())).await);
-            drop(permit);
-        });
-    }
-
     /// The answer, and how far it is, as the client knows them. It wants to hear nothing else that is said in that session;
     /// what is asked, if it can answer.
     fn translated(&self, event: &Event) -> Option<Event> {
@@ -73,7 +62,7 @@ impl KnownAs {
         match (said.text("method")?, said.get("id")) {
             (method, Some(_)) if self.hears_questions && method != "ping" => Some(event.clone()),
             (method, Some(id)) => {
-                self.refuse(&method, id);
+                self.refusals.refuse(&method, id);
                 None
             }
             (method, None) if method == "notifications/progress" => {
@@ -121,28 +110,32 @@ impl Stream {
         }
     }
 
-    /// Answers what the server has asked.
-    ///
-    /// # Errors
-    /// If it cannot be told.
-    pub(crate) async fn answer_to(&self, question: &str, answer: &str) -> Result<(), SendError> {
-        let lost = || SendError::Lost("it could not be told what its client has answered".to_owned());
-        let Some(known_as) = &self.known_as else { return Err(lost()) };
-        let told = known_as.lane.tell(message::result(question, answer).into()).await;
-        told.map_err(|_| lost()).and_then(|status| if status.is_success() { Ok(()) } else { Err(lost()) })
+    /// Tells the server what its client answers. Whether it takes that in or not, what comes next is what counts.
+    pub(crate) async fn answer_to(&self, question: &str, answer: &str) {
+        let Some(known_as) = &self.known_as else { return };
+        let answer = Bytes::from(message::result(question, answer));
+        for _ in 0..TOLD_TRIES {
+            match timeout(TOLD_WITHIN, known_as.refusals.lane().tell(answer.clone())).await {
+                Ok(Err(SendError::NotSent(_))) => sleep(TOLD_AGAIN_AFTER).await,
+                Ok(Ok(_) | Err(SendError::Lost(_))) | Err(_) => return,
+            }
+        }
     }
 
     /// Tells the server that nobody answers what it has asked.
     pub(crate) fn refuse(&self, method: &str, question: &str) {
         if let Some(known_as) = &self.known_as {
-            known_as.refuse(method, question);
+            known_as.refusals.refuse(method, question);
         }
     }
 
     /// The messages of a request of ours, as a client knows them who calls it otherwise.
     pub(super) fn known_as(mut self, ours: String, theirs: Route, lane: Lane, hears_questions: bool) -> Self {
-        let (alias, refusals) = (Alias::of(theirs), Arc::new(Semaphore::new(REFUSALS)));
-        self.known_as = Some(Box::new(KnownAs { ours, alias, lane, hears_questions, refusals }));
+        if let Source::Child(messages) = &self.source {
+            messages.hush().takes_questions(hears_questions);
+        }
+        let (alias, refusals) = (Alias::of(theirs), Refusals::by(lane));
+        self.known_as = Some(Box::new(KnownAs { ours, alias, hears_questions, refusals }));
         self
     }
 
@@ -156,6 +149,11 @@ impl Stream {
         if let Source::Child(messages) = &self.source {
             messages.only_answer();
         }
+    }
+
+    /// Whether what a program asks may be put here: it does not say about which request it is.
+    pub(crate) fn takes_questions(&self, takes: bool) {
+        self.hush().iter().for_each(|hush| hush.takes_questions(takes));
     }
 
     /// By what that can be said while somebody reads, of a program.

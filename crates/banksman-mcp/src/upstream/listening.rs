@@ -2,21 +2,27 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Method};
+use http::{HeaderMap, Method, StatusCode};
+use tokio::time::timeout;
 
 use super::Stream;
 use super::framing::framed;
 use super::http::own_headers;
 use super::lane::is_event_stream;
+use super::reply::Reply;
 use super::rooms::{For, Need, Open, Room};
-use super::{Answer, Behalf, Lane, Reach, Route, SendError, Upstream};
+use super::{Answer, Behalf, Lane, Reach, Refusals, Route, SendError, Upstream};
 use crate::message::{self, Era};
 
 /// All that a server can say without sessions, but for single resources.
 const CHANGES: &str =
     r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}"#;
+
+/// How long a server may take to say that somebody listens to it.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(30);
 
 impl Upstream {
     /// What it says of its lists to this agent's clients of this era, whose requests go the same way.
@@ -28,7 +34,7 @@ impl Upstream {
         agent: &str,
         era: Era,
         capabilities: &str,
-    ) -> Result<Stream, SendError> {
+    ) -> Result<(Stream, Refusals), SendError> {
         let says_nothing = || SendError::NotSent("it says nothing on its own account".to_owned());
         let (open, room) = self.as_clients_reach_it(agent, era, capabilities).await?;
         let stream = match (&open.lane, open.era) {
@@ -36,8 +42,12 @@ impl Upstream {
             (Lane::Http { upstream, headers }, Era::One) => {
                 let response = upstream.send(Method::GET, headers.clone(), Bytes::new()).await?;
                 let (parts, body) = response.into_parts();
-                let has_events = parts.status.is_success() && is_event_stream(&parts.headers);
-                if !has_events {
+                let may_be_forgotten =
+                    matches!(parts.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
+                if let (true, Some(room)) = (may_be_forgotten, &room) {
+                    room.forget(&open);
+                }
+                if !parts.status.is_success() || !is_event_stream(&parts.headers) {
                     return Err(says_nothing());
                 }
                 Stream::over_http(body, parts.headers)
@@ -47,16 +57,22 @@ impl Upstream {
                 let nothing = HeaderMap::new();
                 let (lane, params) = framed(&open, "subscriptions/listen", CHANGES, Behalf::ours(&nothing));
                 let text = message::request(&ours, "subscriptions/listen", &params);
-                match lane.ask(text.into(), Route { id: ours, progress: None }).await? {
-                    Answer::Stream(stream) => stream,
-                    Answer::Whole { .. } => return Err(says_nothing()),
+                let route = Route { id: ours.clone(), progress: None };
+                let Answer::Stream(mut stream) = lane.ask(text.into(), route).await? else {
+                    return Err(says_nothing());
+                };
+                // An answer ends it. One that listens is told first what it will hear.
+                match timeout(ACKNOWLEDGED_WITHIN, stream.next()).await {
+                    Ok(Ok(Some(event))) if Reply::to(&event.data, &ours).is_none() => stream,
+                    Ok(_) | Err(_) => return Err(says_nothing()),
                 }
             }
         };
-        Ok(match &room {
+        let stream = match &room {
             Some(room) => stream.kept_in(room),
             None => stream,
-        })
+        };
+        Ok((stream, Refusals::by(open.lane)))
     }
 
     /// The way, and the place of the session that it is in.

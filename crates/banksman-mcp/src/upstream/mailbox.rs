@@ -40,12 +40,19 @@ struct Inside {
     left: bool,
     /// Whoever reads wants nothing but the answer.
     answer_only: bool,
+    /// Whoever reads can answer nothing now.
+    mute: bool,
 }
 
 /// By what a mailbox is told that its reader wants nothing but the answer.
 pub(crate) struct Hush(Arc<Shared>);
 
 impl Hush {
+    /// Whether its reader can answer what is asked.
+    pub(crate) fn takes_questions(&self, takes: bool) {
+        self.0.inside().mute = !takes;
+    }
+
     pub(crate) fn only_answer(&self) {
         self.0.inside().answer_only = true;
     }
@@ -106,6 +113,11 @@ impl Post {
         drop(inside);
         self.0.news.notify_one();
         Offered::Taken
+    }
+
+    /// Puts a question there, if its reader can answer one.
+    pub(crate) fn ask(&self, question: &Bytes) -> Offered {
+        if self.0.inside().mute { Offered::Unwanted } else { self.offer(question) }
     }
 
     /// Puts the answer there: it has room, however much its reader has not read yet. Nothing comes after it.

@@ -14,6 +14,7 @@ mod listening;
 mod mailbox;
 mod patience;
 mod process;
+mod refusals;
 pub(crate) mod reply;
 mod rooms;
 mod slots;
@@ -33,6 +34,7 @@ pub(crate) use lane::{Answer, Lane, Route};
 pub(crate) use mailbox::{Hush, Mailbox, Post, Wants, mailbox};
 use patience::Patience;
 use process::Launch;
+pub(crate) use refusals::{REFUSED_WITHIN, Refusals};
 use rooms::House;
 pub(crate) use slots::{Slot, Slots};
 
