@@ -98,6 +98,13 @@ async fn listen(
         if unanswered.0.is_empty() {
             own.forget(*place);
         }
+        if looks && !news.of.is_empty() {
+            // Looking may fail, and would not find these again: the place is behind them.
+            let settled = News { last_seq: *place, of: std::mem::take(&mut news.of) };
+            if sender.send(settled).await.is_err() {
+                return Ok(());
+            }
+        }
         // One or the other: looking forgets which events are our own, and so nothing of ours may be waiting for its answer.
         looks = if looks {
             // What was told is in the log by now, unless it never happened.

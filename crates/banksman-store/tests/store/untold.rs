@@ -251,10 +251,14 @@ async fn a_node_that_ends_tells_what_it_has_not_told() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_node_whose_connections_were_lost_tells_what_it_has_not_told() {
-    let mut scene = Scene::new(EVERY).await;
+    let database = Database::fresh();
+    // Only its own are lost: those who follow have no reason to look.
+    let line = Proxy::to(&database.url()).expect("a line");
+    let url = line.over(&database.url()).expect("its address");
+    let mut scene = Scene::of(database, &url, EVERY).await;
     for _ in 0..3 {
         let kept = scene.keep_one_to_itself().await;
-        scene.database.cut_connections();
+        line.cut();
         scene.proposals += 1;
         let last = scene.proposals;
         // A cut may come between any two steps, and then nobody knows; asking again says that it is there.
@@ -265,11 +269,38 @@ async fn a_node_whose_connections_were_lost_tells_what_it_has_not_told() {
                 Err(error) => panic!("{error}"),
             }
         }
-        scene.follower.hear(last).await;
+        let took = scene.follower.hear(last).await;
+        assert!(took < SOON - Duration::from_millis(50), "{took:?}");
         assert!(scene.follower.of.ends_with(&[id(kept), id(last)]));
     }
     let all: Vec<ActionId> = (1..=scene.proposals).map(id).collect();
     assert_eq!(scene.follower.of, all, "each of them once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn whoever_does_not_follow_tells_at_once() {
+    let mut scene = Scene::new(NEVER).await;
+    let command = PostgresStore::open_telling_every(&scene.database.url(), NEVER).await.expect("a store");
+    for number in 1000..1005 {
+        command.commit(opening(proposed(number))).await.expect("a proposal");
+        scene.proposals += 1;
+        let took = scene.follower.hear(scene.proposals).await;
+        assert!(took < SOON / 2, "{took:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn where_another_node_writes_each_is_told_at_once() {
+    let mut scene = Scene::new(NEVER).await;
+    let kept = scene.keep_one_to_itself().await;
+    let other = node(&scene.database).await;
+    for number in 1000..1005 {
+        other.commit(opening(proposed(number))).await.expect("a proposal of another");
+        scene.first.commit(opening(proposed(number + 1000))).await.expect("a proposal");
+        scene.proposals += 2;
+    }
+    let took = scene.follower.hear(kept + 10).await;
+    assert!(took < SOON / 2, "{took:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]

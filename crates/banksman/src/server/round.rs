@@ -26,6 +26,9 @@ use crate::{channels, reload};
 /// whoever waits for people is answered at once; this is about those who stopped in the middle of asking.
 const GRACE: Duration = Duration::from_secs(1);
 
+/// How long the store is kept once nothing is done any more.
+const LAST_WORDS: Duration = Duration::from_millis(10);
+
 /// How long until it is tried again to begin anew.
 const AFTER_FAILURE: Duration = Duration::from_secs(2);
 
@@ -193,6 +196,8 @@ impl Running {
             worker.abort();
             let _ = worker.await;
         }
+        // Whoever waits at another node hears of the last commits a moment after them, while the store is still here.
+        tokio::time::sleep(LAST_WORDS).await;
         tracing::info!("stopped");
         Ok(())
     }
