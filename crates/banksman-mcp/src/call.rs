@@ -257,7 +257,7 @@ async fn next_round(mut visit: Box<Visit>, upstream: &Arc<Upstream>, round: Roun
         }
         Why::Parked { state } => {
             let state = state.clone();
-            answered(visit, upstream, case, round, Some(&state), Some(Way::Ours)).await
+            answered(visit, upstream, case, round, Some(&state), Some(Way::Parked(state.clone()))).await
         }
     }
 }
@@ -276,6 +276,10 @@ async fn answered(
     }
     if case.status() != Status::Executing {
         return bad_request(&visit.message.id(), -32602, "the call does not run");
+    }
+    if visit.era == Era::One {
+        // As one of that era it would begin again.
+        return bad_request(&visit.message.id(), -32602, "only a request of 2026-07-28 goes on with it");
     }
     let Some(message) = with_state(&visit.bytes(), state) else {
         return bad_request(&visit.message.id(), -32600, "the message cannot be read");

@@ -145,9 +145,9 @@ impl Changes {
 async fn listen(upstream: Arc<Upstream>, audience: Audience, news: broadcast::Sender<Change>) {
     let Audience { agent, era, capabilities } = audience;
     let mut pause = FIRST_PAUSE;
-    let mut missed = false;
+    let (mut missed, mut heard) = (false, false);
     while news.receiver_count() > 0 {
-        match upstream.listen(&agent, era, &capabilities).await {
+        match upstream.listen(&agent, era, &capabilities, heard).await {
             Ok((stream, refusals)) => {
                 if std::mem::take(&mut missed) {
                     // Nobody knows what has changed meanwhile.
@@ -157,13 +157,15 @@ async fn listen(upstream: Arc<Upstream>, audience: Audience, news: broadcast::Se
                 if !hear(stream, &refusals, &news).await {
                     return;
                 }
-                // Some end their streams all the time: what they have to say is not to be said again and again.
+                // Some end their streams all the time: they are asked less and less often.
                 if since.elapsed() >= LIVED {
-                    (pause, missed) = (FIRST_PAUSE, true);
+                    pause = FIRST_PAUSE;
                 }
+                heard = true;
             }
-            Err(_) => missed = true,
+            Err(_) => heard = false,
         }
+        missed = true;
         sleep(pause).await;
         pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
     }

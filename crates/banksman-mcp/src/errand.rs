@@ -180,6 +180,9 @@ impl Errand {
         stream.resume_for(time_left);
         let until = Instant::now() + time_left + AFTER_LEASE;
         let ended = loop {
+            if client.is_gone() && Instant::now() >= until {
+                break Ended::Lost(too_late().to_string());
+            }
             let event = match next_for(&mut stream, &mut client, until).await {
                 Ok(Some(event)) => event,
                 Ok(None) => break Ended::Lost("it ended without an answer".to_owned()),
@@ -266,7 +269,7 @@ impl Errand {
             let args = &self.case.submission.action.args;
             words::with_notice_of_change(result.get(), &(&*self.case).into(), args)
         };
-        let is_ours = matches!(self.way, Way::Ours);
+        let is_ours = matches!(self.way, Way::Ours | Way::Parked(_));
         let wanted = if is_ours { words::for_era(wanted, self.era) } else { wanted };
         if wanted == result.get() {
             Ended::Answered(answer)
@@ -284,6 +287,7 @@ impl Errand {
         // Whoever is asked while no client listens cannot answer.
         let why = match self.way {
             Way::Clients(_) => Why::Asked { state },
+            Way::Parked(_) => Why::Parked { state: state? },
             Way::Ours if self.era == Era::Two && self.askable.is_some() => Why::Parked { state: state? },
             Way::Ours | Way::ItsSession(_) | Way::None(_) => return None,
         };

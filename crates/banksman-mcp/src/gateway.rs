@@ -20,7 +20,8 @@ use crate::labels;
 use crate::message::{self, Message, Shape};
 use crate::owners::Owners;
 use crate::parked::ParkingLot;
-use crate::questions::Questions;
+use crate::present;
+use crate::questions::{self, Questions};
 use crate::seal::{Purpose, Seal};
 use crate::session::{Session, Sessions};
 use crate::upstream::Upstream;
@@ -220,5 +221,8 @@ pub(crate) fn bad_request(id: &str, code: i32, problem: &str) -> Response<Body> 
 
 /// Whether a message is a question that only we can answer to.
 pub(crate) fn is_for_us(message: &Message) -> bool {
-    matches!(message.shape(), Shape::Answer) && message.id().starts_with(labels::OURS)
+    let id = message.id();
+    // A server's own ids stand behind its name, and that may begin like ours.
+    let is_ours = questions::is_one(&id) || id.starts_with(present::POINTER);
+    matches!(message.shape(), Shape::Answer) && is_ours && !id.contains(labels::BETWEEN)
 }

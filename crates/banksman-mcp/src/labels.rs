@@ -3,7 +3,7 @@
 use crate::raw::{Members, quoted};
 
 /// Stands between a server's name and a tool's. No server's name has it.
-const BETWEEN: &str = "__";
+pub(crate) const BETWEEN: &str = "__";
 
 /// Under which ids a client hears what a server asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,9 +38,6 @@ pub(crate) fn name(server: &str, tool: &str) -> String {
 pub(crate) fn parts(name: &str) -> Option<(&str, &str)> {
     name.split_once(BETWEEN).filter(|(server, tool)| !server.is_empty() && !tool.is_empty())
 }
-
-/// How ids of what we ask ourselves begin.
-pub(crate) const OURS: &str = "\"banksman-";
 
 /// A request of a server, under an id that says whose it is; `None` if it is no request.
 pub(crate) fn outward(server: &str, message: &[u8]) -> Option<String> {

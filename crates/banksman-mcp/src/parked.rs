@@ -14,7 +14,7 @@ use crate::raw::{Members, quoted};
 use crate::sse::Event;
 use crate::upstream::Stream;
 use crate::upstream::reply::Reply;
-use crate::upstream::{Answer, Post, Route, SendError, Wants, mailbox};
+use crate::upstream::{Answer, Post, Questions, Route, SendError, Wants, mailbox};
 
 /// So many calls may be parked at a time, and of one agent.
 const PARKED: usize = 10_000;
@@ -22,6 +22,9 @@ const PARKED_OF_AN_AGENT: usize = 64;
 
 /// How often to look whether the client is still there.
 const LOOK: Duration = Duration::from_secs(1);
+
+/// How long a server that did not take in what its client answers is listened to.
+const UNTOLD_FOR: Duration = Duration::from_secs(60);
 
 /// By what name the client knows the one question that is open.
 const QUESTION: &str = "question";
@@ -85,13 +88,18 @@ impl ParkingLot {
         let answer =
             answers.and_then(Members::read).and_then(|answers| answers.get(QUESTION).map(str::to_owned));
         parked.stream.now_known_as(theirs.clone());
-        parked.stream.takes_questions(true);
-        match answer {
+        parked.stream.hears_questions(Questions::Now);
+        let told = match answer {
             Some(answer) => parked.stream.answer_to(&parked.question, &answer).await,
             // Who goes on without an answer has none.
-            None => parked.stream.refuse(&parked.method, &parked.question),
-        }
-        Ok(self.hand_on(parked.agent, parked.stream, theirs, parked.until))
+            None => {
+                parked.stream.refuse(&parked.method, &parked.question);
+                true
+            }
+        };
+        // It may not wait for one any more, and what it says then may be on its way.
+        let over = if told { parked.until + AFTER_LEASE } else { Instant::now() + UNTOLD_FOR };
+        Ok(self.hand_on(parked.agent, parked.stream, theirs, (parked.until, over)))
     }
 
     /// An answer in which what the server asks comes as one, with the call parked behind it.
@@ -103,15 +111,23 @@ impl ParkingLot {
         until: Instant,
     ) -> Answer {
         match answer {
-            Answer::Stream(stream) => self.hand_on(agent.into(), stream, theirs.clone(), until),
+            Answer::Stream(stream) => {
+                self.hand_on(agent.into(), stream, theirs.clone(), (until, until + AFTER_LEASE))
+            }
             whole @ Answer::Whole { .. } => whole,
         }
     }
 
-    fn hand_on(self: &Arc<Self>, agent: Arc<str>, stream: Stream, theirs: Route, until: Instant) -> Answer {
+    fn hand_on(
+        self: &Arc<Self>,
+        agent: Arc<str>,
+        stream: Stream,
+        theirs: Route,
+        (until, over): (Instant, Instant),
+    ) -> Answer {
         let (post, messages) = mailbox(Wants::Everything);
         let conducted = Arc::clone(self).conduct(agent, stream, theirs, until, post);
-        tokio::spawn(timeout_at(until + AFTER_LEASE, conducted));
+        tokio::spawn(timeout_at(over, conducted));
         Answer::Stream(Stream::of_child(messages))
     }
 
@@ -137,13 +153,13 @@ impl ParkingLot {
                 stream.refuse(&method, &question);
                 continue;
             }
-            stream.takes_questions(false);
+            stream.hears_questions(Questions::Later);
             match self.park(Parked { agent: Arc::clone(&agent), stream, question, method, until }) {
                 Ok(state) => return post.answer(asked(&theirs.id, &request, &state)),
                 Err(parked) => {
                     parked.stream.refuse(&parked.method, &parked.question);
                     stream = parked.stream;
-                    stream.takes_questions(true);
+                    stream.hears_questions(Questions::Now);
                 }
             }
         }
@@ -161,7 +177,7 @@ async fn next_while_wanted(stream: &mut Stream, post: &Post) -> Result<Option<Ev
             () = sleep(LOOK) => {}
         }
         if !post.is_wanted() {
-            hush.iter().for_each(|hush| hush.takes_questions(false));
+            hush.iter().for_each(|hush| hush.hears_questions(Questions::Never));
         }
     }
 }

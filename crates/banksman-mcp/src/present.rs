@@ -99,6 +99,9 @@ enum Answer {
     NotYet(String),
 }
 
+/// How the ids of requests begin that show where to decide.
+pub(crate) const POINTER: &str = "\"banksman-review-";
+
 /// What became of waiting.
 enum Waited {
     Ended(Ending),
@@ -201,7 +204,7 @@ impl Presenter {
             quoted(&self.gateway.review_url(id)),
             quoted(&format!("This call waits for a person's approval ({id}). Open the page to review it."))
         );
-        message::request(&format!("\"banksman-review-{id}\""), "elicitation/create", &params)
+        message::request(&format!("{POINTER}{id}\""), "elicitation/create", &params)
     }
 
     /// The answer when the client would not wait any longer. It may have been approved since the waiting began: an agent

@@ -24,6 +24,9 @@ pub(crate) enum Way {
     ItsSession(Lane),
     /// In our own session for its agent.
     Ours,
+    /// On with a call that is parked in such a session, by the state that leads back to it, as JSON. It goes nowhere else:
+    /// there it would begin again.
+    Parked(String),
     /// Not at all.
     None(String),
 }
@@ -44,6 +47,7 @@ impl Errand {
             // On the heap, as what follows streams: neither should make room in every errand.
             Way::ItsSession(lane) => Box::pin(self.in_its_session(gateway, lane)).await,
             Way::Ours => Box::pin(self.over_our_own_way(gateway)).await,
+            Way::Parked(state) => Box::pin(self.on_from_where_it_is_parked(gateway, state)).await,
             Way::None(problem) => Err(SendError::NotSent(problem.clone())),
         }
     }
@@ -120,7 +124,23 @@ impl Errand {
 
     /// Sends it in our own session for its agent.
     async fn over_our_own_way(&self, gateway: &Arc<Gateway>) -> Result<Answer, SendError> {
-        Ok(match self.asked_by_us(gateway).await? {
+        Ok(self.as_its_client_hears_it(self.asked_by_us(gateway).await?))
+    }
+
+    async fn on_from_where_it_is_parked(
+        &self,
+        gateway: &Arc<Gateway>,
+        state: &str,
+    ) -> Result<Answer, SendError> {
+        let theirs = Route { id: self.id.clone(), progress: self.progress.clone() };
+        let message = Members::read_bytes(&self.message);
+        let params = message.as_ref().and_then(|message| Members::read(message.get("params")?));
+        let answers = params.as_ref().and_then(|params| params.get("inputResponses"));
+        Ok(self.as_its_client_hears_it(gateway.parked.go_on(state, answers, theirs).await?))
+    }
+
+    fn as_its_client_hears_it(&self, answer: Answer) -> Answer {
+        match answer {
             // What HTTP said of the answer was for us. Its client may be of another era.
             Answer::Whole { status, body, .. } if !refuses_us(status) && Reply::read(&body).is_some() => {
                 Answer::Whole { status: self.status_of(&body), headers: HeaderMap::new(), body }
@@ -132,7 +152,7 @@ impl Errand {
                 Answer::Whole { status: StatusCode::OK, headers: HeaderMap::new(), body }
             }
             answer => answer,
-        })
+        }
     }
 
     async fn asked_by_us(&self, gateway: &Arc<Gateway>) -> Result<Answer, SendError> {
@@ -199,12 +219,6 @@ impl Errand {
         behalf: Behalf<'_>,
         theirs: Route,
     ) -> Result<Answer, SendError> {
-        let message = Members::read_bytes(&self.message);
-        let params = message.as_ref().and_then(|message| Members::read(message.get("params")?));
-        let member = |name: &str| params.as_ref().and_then(|params| params.get(name));
-        if let Some(state) = member("requestState") {
-            return gateway.parked.go_on(state, member("inputResponses"), theirs).await;
-        }
         let capabilities = client.capabilities();
         let behalf = Behalf { capabilities: &capabilities, hears_questions: true, ..behalf };
         let params = self.params();

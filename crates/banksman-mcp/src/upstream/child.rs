@@ -15,7 +15,7 @@ use super::alias::{self, About, Alias};
 use super::environment::Inherits;
 use super::lane::Route;
 use super::lines::{log, one_line};
-use super::mailbox::{Mailbox, Offered, Post, Wants, mailbox};
+use super::mailbox::{Mailbox, Offered, Post, Questions, Wants, mailbox};
 use super::process::{Launch, Outgoing, Running};
 use super::slots::Slot;
 use crate::message;
@@ -325,14 +325,23 @@ impl Child {
         }
         let mut newest_first: Vec<&Waiting> = state.waiting.values().collect();
         newest_first.sort_unstable_by_key(|waiting| std::cmp::Reverse(waiting.arrival));
-        let posts = newest_first.into_iter().map(|waiting| &waiting.post);
         // Nobody answers on our standing streams.
         let listener = state.listener.as_ref().filter(|_| self.manner == Manner::ForClient);
-        for post in posts.chain(listener) {
-            match if asks { post.ask(message) } else { post.offer(message) } {
-                Offered::Taken => return true,
-                Offered::Full if !asks => return false,
-                Offered::Full | Offered::Unwanted => {}
+        let posts: Vec<&Post> =
+            newest_first.into_iter().map(|waiting| &waiting.post).chain(listener).collect();
+        if asks {
+            let put = |when| posts.iter().any(|post| post.ask(message, when).is_taken());
+            // Better later than never; but for who only wants to know whether somebody is there.
+            if put(Questions::Now) || (method != "ping" && put(Questions::Later)) {
+                return true;
+            }
+        } else {
+            for post in posts {
+                match post.offer(message) {
+                    Offered::Taken => return true,
+                    Offered::Full => return false,
+                    Offered::Unwanted => {}
+                }
             }
         }
         // Whoever asks while it works for somebody who does not listen would wait until its call is given up.

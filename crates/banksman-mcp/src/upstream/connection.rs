@@ -135,8 +135,8 @@ impl Resume {
     }
 }
 
-/// Whether a server that refuses to say what follows may say it later.
-fn may_say_more_later(status: StatusCode) -> bool {
+/// Whether a server that refuses to say what follows, or to hear something, may do so later.
+pub(super) fn may_say_more_later(status: StatusCode) -> bool {
     match status {
         // The TypeScript SDK says 409 until it has noticed that the connection before has broken.
         StatusCode::CONFLICT

@@ -9,10 +9,10 @@ use hyper::body::Incoming;
 use tokio::time::{sleep, timeout};
 
 use super::alias::Alias;
-use super::connection::Connection;
+use super::connection::{Connection, may_say_more_later};
 use super::http::HttpUpstream;
 use super::lane::{Lane, Route};
-use super::mailbox::Hush;
+use super::mailbox::{Hush, Questions};
 use super::refusals::Refusals;
 use super::reply::Reply;
 use super::rooms::Room;
@@ -110,16 +110,19 @@ impl Stream {
         }
     }
 
-    /// Tells the server what its client answers. Whether it takes that in or not, what comes next is what counts.
-    pub(crate) async fn answer_to(&self, question: &str, answer: &str) {
-        let Some(known_as) = &self.known_as else { return };
+    /// Tells the server what its client answers. False if it has surely not taken that in.
+    pub(crate) async fn answer_to(&self, question: &str, answer: &str) -> bool {
+        let Some(known_as) = &self.known_as else { return false };
         let answer = Bytes::from(message::result(question, answer));
         for _ in 0..TOLD_TRIES {
             match timeout(TOLD_WITHIN, known_as.refusals.lane().tell(answer.clone())).await {
-                Ok(Err(SendError::NotSent(_))) => sleep(TOLD_AGAIN_AFTER).await,
-                Ok(Ok(_) | Err(SendError::Lost(_))) | Err(_) => return,
+                Ok(Ok(status)) if status.is_success() => return true,
+                Ok(Ok(status)) if !may_say_more_later(status) => return false,
+                Ok(Ok(_) | Err(SendError::NotSent(_))) => sleep(TOLD_AGAIN_AFTER).await,
+                Ok(Err(SendError::Lost(_))) | Err(_) => return true,
             }
         }
+        false
     }
 
     /// Tells the server that nobody answers what it has asked.
@@ -132,7 +135,8 @@ impl Stream {
     /// The messages of a request of ours, as a client knows them who calls it otherwise.
     pub(super) fn known_as(mut self, ours: String, theirs: Route, lane: Lane, hears_questions: bool) -> Self {
         if let Source::Child(messages) = &self.source {
-            messages.hush().takes_questions(hears_questions);
+            let when = if hears_questions { Questions::Now } else { Questions::Never };
+            messages.hush().hears_questions(when);
         }
         let (alias, refusals) = (Alias::of(theirs), Refusals::by(lane));
         self.known_as = Some(Box::new(KnownAs { ours, alias, hears_questions, refusals }));
@@ -151,9 +155,9 @@ impl Stream {
         }
     }
 
-    /// Whether what a program asks may be put here: it does not say about which request it is.
-    pub(crate) fn takes_questions(&self, takes: bool) {
-        self.hush().iter().for_each(|hush| hush.takes_questions(takes));
+    /// When what a program asks may be put here: it does not say about which request it is.
+    pub(crate) fn hears_questions(&self, when: Questions) {
+        self.hush().iter().for_each(|hush| hush.hears_questions(when));
     }
 
     /// By what that can be said while somebody reads, of a program.

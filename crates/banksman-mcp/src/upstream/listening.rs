@@ -10,7 +10,7 @@ use tokio::time::timeout;
 
 use super::Stream;
 use super::framing::framed;
-use super::http::own_headers;
+use super::http::{SESSION, own_headers};
 use super::lane::is_event_stream;
 use super::reply::Reply;
 use super::rooms::{For, Need, Open, Room};
@@ -25,7 +25,8 @@ const CHANGES: &str =
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(30);
 
 impl Upstream {
-    /// What it says of its lists to this agent's clients of this era, whose requests go the same way.
+    /// What it says of its lists to this agent's clients of this era, whose requests go the same way. A server that was heard
+    /// before in the session that we have, and knows nothing of it now, has forgotten it.
     ///
     /// # Errors
     /// If it cannot be reached, or says nothing on its own account.
@@ -34,6 +35,7 @@ impl Upstream {
         agent: &str,
         era: Era,
         capabilities: &str,
+        heard: bool,
     ) -> Result<(Stream, Refusals), SendError> {
         let says_nothing = || SendError::NotSent("it says nothing on its own account".to_owned());
         let (open, room) = self.as_clients_reach_it(agent, era, capabilities).await?;
@@ -42,9 +44,8 @@ impl Upstream {
             (Lane::Http { upstream, headers }, Era::One) => {
                 let response = upstream.send(Method::GET, headers.clone(), Bytes::new()).await?;
                 let (parts, body) = response.into_parts();
-                let may_be_forgotten =
-                    matches!(parts.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
-                if let (true, Some(room)) = (may_be_forgotten, &room) {
+                let knows_nothing = matches!(parts.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
+                if let (true, Some(room)) = (heard && knows_nothing && headers.contains_key(SESSION), &room) {
                     room.forget(&open);
                 }
                 if !parts.status.is_success() || !is_event_stream(&parts.headers) {

@@ -40,17 +40,16 @@ struct Inside {
     left: bool,
     /// Whoever reads wants nothing but the answer.
     answer_only: bool,
-    /// Whoever reads can answer nothing now.
-    mute: bool,
+    hears_questions: Questions,
 }
 
 /// By what a mailbox is told that its reader wants nothing but the answer.
 pub(crate) struct Hush(Arc<Shared>);
 
 impl Hush {
-    /// Whether its reader can answer what is asked.
-    pub(crate) fn takes_questions(&self, takes: bool) {
-        self.0.inside().mute = !takes;
+    /// When its reader can answer what is asked.
+    pub(crate) fn hears_questions(&self, when: Questions) {
+        self.0.inside().hears_questions = when;
     }
 
     pub(crate) fn only_answer(&self) {
@@ -63,6 +62,16 @@ pub(crate) fn mailbox(wants: Wants) -> (Post, Mailbox) {
     let inside = Inside { answer_only: wants == Wants::Answer, ..Inside::default() };
     let shared = Arc::new(Shared { inside: Mutex::new(inside), news: Notify::new() });
     (Post(Arc::clone(&shared)), Mailbox { shared, farewell: None })
+}
+
+/// When a reader can answer what is asked.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) enum Questions {
+    #[default]
+    Now,
+    /// Once it is back.
+    Later,
+    Never,
 }
 
 /// What became of a message.
@@ -115,9 +124,9 @@ impl Post {
         Offered::Taken
     }
 
-    /// Puts a question there, if its reader can answer one.
-    pub(crate) fn ask(&self, question: &Bytes) -> Offered {
-        if self.0.inside().mute { Offered::Unwanted } else { self.offer(question) }
+    /// Puts a question there, if its reader can answer one then.
+    pub(crate) fn ask(&self, question: &Bytes, when: Questions) -> Offered {
+        if self.0.inside().hears_questions == when { self.offer(question) } else { Offered::Unwanted }
     }
 
     /// Puts the answer there: it has room, however much its reader has not read yet. Nothing comes after it.

@@ -31,7 +31,7 @@ pub(crate) use framing::{header_text, with_meta};
 pub(crate) use house::{Behalf, Greeting, HouseError, NO_CAPABILITIES};
 pub(crate) use incoming::Stream;
 pub(crate) use lane::{Answer, Lane, Route};
-pub(crate) use mailbox::{Hush, Mailbox, Post, Wants, mailbox};
+pub(crate) use mailbox::{Hush, Mailbox, Post, Questions, Wants, mailbox};
 use patience::Patience;
 use process::Launch;
 pub(crate) use refusals::{REFUSED_WITHIN, Refusals};
