@@ -145,9 +145,9 @@ impl Changes {
 async fn listen(upstream: Arc<Upstream>, audience: Audience, news: broadcast::Sender<Change>) {
     let Audience { agent, era, capabilities } = audience;
     let mut pause = FIRST_PAUSE;
-    let (mut missed, mut heard) = (false, false);
+    let (mut missed, mut may_forget) = (false, true);
     while news.receiver_count() > 0 {
-        match upstream.listen(&agent, era, &capabilities, heard).await {
+        match upstream.listen(&agent, era, &capabilities, &mut may_forget).await {
             Ok((stream, refusals)) => {
                 if std::mem::take(&mut missed) {
                     // Nobody knows what has changed meanwhile.
@@ -161,9 +161,9 @@ async fn listen(upstream: Arc<Upstream>, audience: Audience, news: broadcast::Se
                 if since.elapsed() >= LIVED {
                     pause = FIRST_PAUSE;
                 }
-                heard = true;
+                may_forget = true;
             }
-            Err(_) => heard = false,
+            Err(error) => tracing::debug!(upstream = upstream.name, %error, "a server is not heard"),
         }
         missed = true;
         sleep(pause).await;

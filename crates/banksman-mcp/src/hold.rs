@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use banksman_core::{ActionId, Case, ClaimRequest, Digest, Principal, Refusal, State, Status};
@@ -14,7 +14,7 @@ use bytes::Bytes;
 use tokio::sync::watch;
 
 use crate::callers::{Callers, Listener};
-use crate::errand::{Errand, Member, Out};
+use crate::errand::{Ended, Errand, Member, Out};
 use crate::gateway::Gateway;
 use crate::message::{self, Era};
 use crate::open_stream::OpenStream;
@@ -41,13 +41,31 @@ const OFFERED: usize = 100_000;
 pub(crate) struct Ending {
     member: Member,
     text: Arc<str>,
+    /// The client whose call it was, if this is no end: what the server asks only that one can answer.
+    asks: Option<Weak<OpenStream>>,
 }
 
 impl Ending {
+    fn of(member: Member, text: impl Into<Arc<str>>) -> Self {
+        Self { member, text: text.into(), asks: None }
+    }
+
+    /// Whether the call has ended.
+    pub(crate) fn is_one(&self) -> bool {
+        self.asks.is_none()
+    }
+
+    /// Whether the client that waits on this stream is to have it.
+    pub(crate) fn is_for(&self, stream: Option<&Arc<OpenStream>>) -> bool {
+        let asks =
+            |asked: &Weak<OpenStream>| stream.is_some_and(|stream| asked.as_ptr() == Arc::as_ptr(stream));
+        self.asks.as_ref().is_none_or(asks)
+    }
+
     fn words(case: &Case) -> Self {
         // With which era it is told, only who tells it knows; results of both eras may carry the type.
         let text = words::standing_error(&case.into(), Era::One);
-        Self { member: Member::Result, text: text.into() }
+        Self::of(Member::Result, text)
     }
 
     /// The same, for whoever asks anew for what ran before: with the time when it did.
@@ -79,12 +97,10 @@ pub(crate) fn ending_of(case: &Case) -> Option<Ending> {
     match &case.state {
         State::Pending { .. } | State::Authorised { .. } | State::Executing { .. } => None,
         // That people changed the arguments was said in it before it was written down.
-        State::Succeeded { result: Some(result), .. } => {
-            Some(Ending { member: Member::Result, text: result.as_str().into() })
-        }
+        State::Succeeded { result: Some(result), .. } => Some(Ending::of(Member::Result, result.as_str())),
         State::Failed { result: Some(result), .. } => Some(match kept_error(result) {
-            Some(error) => Ending { member: Member::Error, text: error.into() },
-            None => Ending { member: Member::Result, text: result.as_str().into() },
+            Some(error) => Ending::of(Member::Error, error),
+            None => Ending::of(Member::Result, result.as_str()),
         }),
         State::Blocked { .. }
         | State::Denied { .. }
@@ -338,10 +354,15 @@ impl Gateway {
         hold.runs.store(true, Ordering::SeqCst);
         let (errand, out) = self.errand_of(hold, upstream, &case, asked).await;
         let errand_id = errand.id.clone();
+        let to = match &out {
+            Out::Open(stream) => Some(Weak::clone(stream)),
+            Out::Fresh(_) | Out::Nobody => None,
+        };
         let ended = errand.run(Arc::clone(self), out).await;
+        let asks = to.filter(|_| matches!(ended, Ended::Asks(_)));
         self.offer(hold, &case, asked);
         match ended.shared(&errand_id) {
-            Some((member, text)) => Ending { member, text: text.into() },
+            Some((member, text)) => Ending { asks, ..Ending::of(member, text) },
             None => {
                 let stored = self.engine.agent_named(&case.agent).await;
                 let stored = match stored {
@@ -357,7 +378,7 @@ impl Gateway {
                             case.id
                         );
                         let text = words::tool_error(&text, Some((now.id, now.status())), Era::One);
-                        Ending { member: Member::Result, text: text.into() }
+                        Ending::of(Member::Result, text)
                     }
                 }
             }

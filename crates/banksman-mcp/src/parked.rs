@@ -42,6 +42,18 @@ struct Parked {
     until: Instant,
 }
 
+impl Parked {
+    async fn give_up(mut self) {
+        self.stream.hears_questions(Questions::Never);
+        self.stream.refuse(&self.method, &self.question);
+        while let Ok(Some(event)) = self.stream.next().await {
+            if let Some((question, method, _)) = question(&event.data) {
+                self.stream.refuse(&method, &question);
+            }
+        }
+    }
+}
+
 impl ParkingLot {
     fn parked(&self) -> MutexGuard<'_, HashMap<String, Parked>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
@@ -60,13 +72,13 @@ impl ParkingLot {
         Ok(state)
     }
 
-    /// Lets those go whose answers are of no use any more. Their servers are told that nobody answers.
+    /// Lets those go whose answers are of no use any more. Their servers are told that nobody answers, whatever they ask.
     pub(crate) fn sweep(&self) {
         let now = Instant::now();
         let late: Vec<Parked> =
             self.parked().extract_if(|_, parked| parked.until <= now).map(|(_, parked)| parked).collect();
         for parked in late {
-            parked.stream.refuse(&parked.method, &parked.question);
+            tokio::spawn(timeout_at(now + AFTER_LEASE, parked.give_up()));
         }
     }
 

@@ -121,12 +121,16 @@ impl Presenter {
             waited = self.wait(Instant::now() + Duration::from_secs(366 * 86_400), &mut beats).await;
         }
         let answer = match waited {
+            Waited::Ended(ending) if !ending.is_for(Some(&self.stream)) => self.not_yet().await,
             Waited::Ended(ending) => Answer::Ending(ending),
             Waited::ClientIsGone => return,
             Waited::TimeIsUp => self.not_yet().await,
         };
         let heard = self.stream.answer(sse::event(&self.text_of(&answer))).await.is_ok();
-        if let (Answer::Ending(_), true) = (answer, heard) {
+        if let Answer::Ending(ending) = answer
+            && heard
+            && ending.is_one()
+        {
             self.gateway.holds.fetched(self.case.id);
         }
     }
@@ -146,8 +150,8 @@ impl Presenter {
             }
         };
         let answer = match tokio::time::timeout(window, ended).await {
-            Ok(Some(ending)) => Answer::Ending(ending),
-            Ok(None) | Err(_) => self.not_yet().await,
+            Ok(Some(ending)) if ending.is_for(None) => Answer::Ending(ending),
+            Ok(Some(_) | None) | Err(_) => self.not_yet().await,
         };
         if let Answer::Ending(_) = answer {
             self.gateway.holds.fetched(self.case.id);

@@ -331,8 +331,10 @@ impl Child {
             newest_first.into_iter().map(|waiting| &waiting.post).chain(listener).collect();
         if asks {
             let put = |when| posts.iter().any(|post| post.ask(message, when).is_taken());
-            // Better later than never; but for who only wants to know whether somebody is there.
-            if put(Questions::Now) || (method != "ping" && put(Questions::Later)) {
+            // Better later than never, if it cannot be somebody's who never answers; but for who only wants to know whether
+            // somebody is there.
+            let later = method != "ping" && !posts.iter().any(|post| post.is_never_to_be_asked());
+            if put(Questions::Now) || (later && put(Questions::Later)) {
                 return true;
             }
         } else {

@@ -114,15 +114,18 @@ impl Stream {
     pub(crate) async fn answer_to(&self, question: &str, answer: &str) -> bool {
         let Some(known_as) = &self.known_as else { return false };
         let answer = Bytes::from(message::result(question, answer));
+        let mut may_know = false;
         for _ in 0..TOLD_TRIES {
             match timeout(TOLD_WITHIN, known_as.refusals.lane().tell(answer.clone())).await {
                 Ok(Ok(status)) if status.is_success() => return true,
-                Ok(Ok(status)) if !may_say_more_later(status) => return false,
-                Ok(Ok(_) | Err(SendError::NotSent(_))) => sleep(TOLD_AGAIN_AFTER).await,
+                Ok(Ok(status)) if !may_say_more_later(status) => return may_know,
+                Ok(Ok(status)) => may_know |= status.is_server_error(),
+                Ok(Err(SendError::NotSent(_))) => {}
                 Ok(Err(SendError::Lost(_))) | Err(_) => return true,
             }
+            sleep(TOLD_AGAIN_AFTER).await;
         }
-        false
+        may_know
     }
 
     /// Tells the server that nobody answers what it has asked.

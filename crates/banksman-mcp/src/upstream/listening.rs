@@ -25,8 +25,8 @@ const CHANGES: &str =
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(30);
 
 impl Upstream {
-    /// What it says of its lists to this agent's clients of this era, whose requests go the same way. A server that was heard
-    /// before in the session that we have, and knows nothing of it now, has forgotten it.
+    /// What it says of its lists to this agent's clients of this era, whose requests go the same way. One that knows
+    /// nothing of our session is met again; but once, if it says the same of the next.
     ///
     /// # Errors
     /// If it cannot be reached, or says nothing on its own account.
@@ -35,7 +35,7 @@ impl Upstream {
         agent: &str,
         era: Era,
         capabilities: &str,
-        heard: bool,
+        may_forget: &mut bool,
     ) -> Result<(Stream, Refusals), SendError> {
         let says_nothing = || SendError::NotSent("it says nothing on its own account".to_owned());
         let (open, room) = self.as_clients_reach_it(agent, era, capabilities).await?;
@@ -45,7 +45,9 @@ impl Upstream {
                 let response = upstream.send(Method::GET, headers.clone(), Bytes::new()).await?;
                 let (parts, body) = response.into_parts();
                 let knows_nothing = matches!(parts.status, StatusCode::NOT_FOUND | StatusCode::BAD_REQUEST);
-                if let (true, Some(room)) = (heard && knows_nothing && headers.contains_key(SESSION), &room) {
+                let is_forgotten = knows_nothing && headers.contains_key(SESSION);
+                if let (true, Some(room)) = (is_forgotten && *may_forget, &room) {
+                    *may_forget = false;
                     room.forget(&open);
                 }
                 if !parts.status.is_success() || !is_event_stream(&parts.headers) {

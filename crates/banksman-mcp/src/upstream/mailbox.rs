@@ -124,6 +124,12 @@ impl Post {
         Offered::Taken
     }
 
+    /// Whether somebody waits here who answers nothing.
+    pub(crate) fn is_never_to_be_asked(&self) -> bool {
+        let inside = self.0.inside();
+        !inside.left && (inside.answer_only || inside.hears_questions == Questions::Never)
+    }
+
     /// Puts a question there, if its reader can answer one then.
     pub(crate) fn ask(&self, question: &Bytes, when: Questions) -> Offered {
         if self.0.inside().hears_questions == when { self.offer(question) } else { Offered::Unwanted }

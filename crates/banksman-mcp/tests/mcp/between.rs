@@ -472,3 +472,26 @@ async fn a_question_passes_two_gateways() {
         assert_eq!(text(&call.last().await), r#""peer-state" [2]"#);
     }
 }
+
+#[tokio::test]
+async fn a_question_to_one_who_waits_is_no_end_for_others_who_wait_for_the_same() {
+    let world = World::start(&programs::config()).await;
+    let call = json!({"name": "send_ask", "arguments": {}});
+    let asked = {
+        let (client, call) = (world.client("/mcp"), call.clone());
+        tokio::spawn(async move { with_roots(&client, 1, call).await })
+    };
+    world.pending().await;
+    let mut other = world.client("/mcp");
+    other.initialize("test", json!({})).await;
+    let waiting = other.start(1, "send_ask", json!({})).await;
+    let id = world.approve().await;
+    let asked = asked.await.unwrap();
+    let told = waiting.last().await;
+    assert!(text(&told).starts_with("RUNNING"), "{told}");
+    let done = with_roots(&world.client("/mcp"), 2, next_round("send_ask", &asked, json!([1]))).await;
+    assert_eq!(text(&done), "roots: [1]");
+    world.becomes(id, Status::Succeeded).await;
+    let result = other.call(2, "banksman_wait", json!({"id": id.to_string(), "wait_s": 5})).await;
+    assert_eq!(text(&result), "roots: [1]");
+}
