@@ -137,6 +137,8 @@ async fn run(
             Err(error) => Way::None(error.to_string()),
         },
     };
+    // On its own way it is asked by its server itself.
+    let askable = if let Way::Ours = way { Askable::of(&visit) } else { None };
     // What people have looked at, someone may ask about again.
     let keep = if case.reviews.is_empty() { Keep::No } else { Keep::HERE };
     let errand = Errand {
@@ -151,7 +153,7 @@ async fn run(
         round,
         keep,
         shared: visit.shared,
-        askable: Askable::of(&visit),
+        askable,
         again: false,
     };
     let gateway = Arc::clone(&visit.gateway);

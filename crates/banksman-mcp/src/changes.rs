@@ -19,7 +19,7 @@ use crate::message::Era;
 use crate::raw::Members;
 use crate::sse;
 use crate::upstream::Stream;
-use crate::upstream::{NO_CAPABILITIES, Refusals, Upstream};
+use crate::upstream::{Hush, NO_CAPABILITIES, Refusals, SendError, Upstream};
 use crate::visit::Visit;
 
 /// Which list it is. How a client asks to hear of it, and what it hears.
@@ -174,20 +174,13 @@ async fn listen(upstream: Arc<Upstream>, audience: Audience, news: broadcast::Se
 /// False if nobody wants to know any more.
 async fn hear(mut stream: Stream, refusals: &Refusals, news: &broadcast::Sender<Change>) -> bool {
     loop {
-        let event = {
-            let next = stream.next();
-            tokio::pin!(next);
-            loop {
-                tokio::select! {
-                    next = &mut next => break next,
-                    () = sleep(LOOK) => {}
-                }
-                if news.receiver_count() == 0 {
-                    return false;
-                }
-            }
+        let look = |_: Option<&Hush>| match news.receiver_count() {
+            0 => Err(SendError::Lost("nobody wants to know any more".to_owned())),
+            _ => Ok(()),
         };
-        let Ok(Some(event)) = event else { return true };
+        let Ok(Some(event)) = stream.next_with_looks(LOOK, look).await else {
+            return news.receiver_count() > 0;
+        };
         if let Some(change) = Change::read(&event.data) {
             drop(news.send(change));
         } else if let Some(said) = Members::read_bytes(&event.data)

@@ -350,24 +350,18 @@ async fn next_for(
     client: &mut Client,
     until: Instant,
 ) -> Result<Option<Event>, SendError> {
-    let hush = stream.hush();
-    // One future, however often we look: it may be in the middle of asking for what follows.
-    let next = stream.next();
-    tokio::pin!(next);
-    loop {
-        tokio::select! {
-            next = &mut next => return next,
-            () = sleep(LOOK) => {}
-        }
+    let look = |hush: Option<&Hush>| {
         if client.is_gone() {
             *client = Client::Gone;
             // What is asked from now on, somebody else may answer.
-            hush.iter().for_each(Hush::only_answer);
+            hush.into_iter().for_each(Hush::only_answer);
             if Instant::now() >= until {
                 return Err(too_late());
             }
         }
-    }
+        Ok(())
+    };
+    stream.next_with_looks(LOOK, look).await
 }
 
 impl Ended {

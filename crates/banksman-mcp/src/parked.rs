@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, timeout_at};
 
 use crate::errand::AFTER_LEASE;
 use crate::message;
@@ -14,7 +14,7 @@ use crate::raw::{Members, quoted};
 use crate::sse::Event;
 use crate::upstream::Stream;
 use crate::upstream::reply::Reply;
-use crate::upstream::{Answer, Post, Questions, Route, SendError, Wants, mailbox};
+use crate::upstream::{Answer, Hush, Post, Questions, Route, SendError, Wants, mailbox};
 
 /// So many calls may be parked at a time, and of one agent.
 const PARKED: usize = 10_000;
@@ -180,18 +180,13 @@ impl ParkingLot {
 
 /// What comes next. Who has left is asked nothing that another could answer.
 async fn next_while_wanted(stream: &mut Stream, post: &Post) -> Result<Option<Event>, SendError> {
-    let hush = stream.hush();
-    let next = stream.next();
-    tokio::pin!(next);
-    loop {
-        tokio::select! {
-            next = &mut next => return next,
-            () = sleep(LOOK) => {}
-        }
+    let look = |hush: Option<&Hush>| {
         if !post.is_wanted() {
-            hush.iter().for_each(|hush| hush.hears_questions(Questions::Never));
+            hush.into_iter().for_each(|hush| hush.hears_questions(Questions::Never));
         }
-    }
+        Ok(())
+    };
+    stream.next_with_looks(LOOK, look).await
 }
 
 /// A server's question: its id, its method, and itself as era two has it.

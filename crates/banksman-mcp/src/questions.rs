@@ -153,17 +153,7 @@ impl Interview {
     /// # Errors
     /// If it was not sent, or nobody knows.
     pub(crate) async fn begin(self) -> Result<Answer, SendError> {
-        let mut tries = if self.is_idempotent { 3 } else { 1 };
-        let mut again = false;
-        let first = loop {
-            tries -= 1;
-            match self.send(&self.params).await {
-                Err(SendError::Lost(_)) if tries > 0 => again = true,
-                // This time; but nobody knows of the time before.
-                Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
-                first => break first?,
-            }
-        };
+        let first = self.send(self.is_idempotent, &self.params).await?;
         if let Answer::Whole { body, .. } = &first
             && Asked::read(body).is_none()
         {
@@ -175,7 +165,7 @@ impl Interview {
         Ok(Answer::Stream(Stream::of_child(messages)))
     }
 
-    async fn send(&self, params: &str) -> Result<Answer, SendError> {
+    async fn send(&self, is_idempotent: bool, params: &str) -> Result<Answer, SendError> {
         let capabilities = self.client.capabilities();
         let behalf = Behalf {
             agent: Some(&self.agent),
@@ -184,7 +174,7 @@ impl Interview {
             capabilities: &capabilities,
             hears_questions: false,
         };
-        self.upstream.ask_aloud(behalf, "tools/call", params, &self.theirs).await
+        self.upstream.call_aloud(is_idempotent, behalf, params, &self.theirs).await
     }
 
     /// Where there is no answer, the post is dropped without one.
@@ -201,7 +191,7 @@ impl Interview {
                 Ok(answers) => answers,
                 Err(problem) => return post.answer(self.not_done(&problem)),
             };
-            let Ok(next) = self.send(&self.next_params(&asked, &answers)).await else { return };
+            let Ok(next) = self.send(false, &self.next_params(&asked, &answers)).await else { return };
             answer = next;
         }
     }

@@ -14,7 +14,7 @@ use crate::questions::{Askable, Interview};
 use crate::raw::Members;
 use crate::relay::refuses_us;
 use crate::upstream::reply::Reply;
-use crate::upstream::{Answer, Behalf, Lane, NO_CAPABILITIES, Route, SendError};
+use crate::upstream::{Answer, Behalf, CALL_TRIES, Lane, NO_CAPABILITIES, Route, SendError};
 
 /// How something goes to its server.
 pub(crate) enum Way {
@@ -192,7 +192,7 @@ impl Errand {
         if self.progress.is_some() && !is_idempotent {
             return self.upstream.ask_aloud(behalf, "tools/call", &params, &theirs).await;
         }
-        let mut tries = if is_idempotent { 3 } else { 1 };
+        let mut tries = if is_idempotent { CALL_TRIES } else { 1 };
         let mut again = self.again;
         let answer = loop {
             tries -= 1;
@@ -223,17 +223,7 @@ impl Errand {
         let behalf = Behalf { capabilities: &capabilities, hears_questions: true, ..behalf };
         let params = self.params();
         let is_idempotent = self.upstream.config.is_idempotent(&self.case.submission.action.tool);
-        let mut tries = if is_idempotent { 3 } else { 1 };
-        let mut again = false;
-        let answer = loop {
-            tries -= 1;
-            match self.upstream.ask_aloud(behalf, "tools/call", &params, &theirs).await {
-                Err(SendError::Lost(_)) if tries > 0 => again = true,
-                // This time; but nobody knows of the time before.
-                Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
-                answer => break answer?,
-            }
-        };
+        let answer = self.upstream.call_aloud(is_idempotent, behalf, &params, &theirs).await?;
         Ok(gateway.parked.watch(&self.case.agent, answer, &theirs, Instant::now() + behalf.patience))
     }
 }

@@ -21,6 +21,9 @@ use super::{
 use crate::message::{self, ERA_ONE, Era};
 use crate::raw::{Members, quoted};
 
+/// How often a call is made that may be made again.
+pub(crate) const CALL_TRIES: u32 = 3;
+
 /// For how long an answer to what we ask for ourselves is of use.
 const PATIENCE: Duration = Duration::from_secs(5 * 60);
 
@@ -148,6 +151,30 @@ impl Upstream {
             }
         }
         Err(SendError::NotSent("it forgets our session again and again".to_owned()))
+    }
+
+    /// Makes a call, and again if nobody knows whether it arrived and that does no harm.
+    ///
+    /// # Errors
+    /// If it was not sent, or nobody knows.
+    pub(crate) async fn call_aloud(
+        &self,
+        is_idempotent: bool,
+        behalf: Behalf<'_>,
+        params: &str,
+        theirs: &Route,
+    ) -> Result<Answer, SendError> {
+        let mut tries = if is_idempotent { CALL_TRIES } else { 1 };
+        let mut again = false;
+        loop {
+            tries -= 1;
+            match self.ask_aloud(behalf, "tools/call", params, theirs).await {
+                Err(SendError::Lost(_)) if tries > 0 => again = true,
+                // This time; but nobody knows of the time before.
+                Err(SendError::NotSent(problem)) if again => return Err(SendError::Lost(problem)),
+                answer => return answer,
+            }
+        }
     }
 
     /// Where it is asked. A server with sessions hears once, at their begin, what may be asked in them.

@@ -206,6 +206,27 @@ impl Stream {
         }
     }
 
+    /// The same. Meanwhile someone looks once in a while whether it is still wanted, and may hush a program, or end it: of
+    /// one future, however often, because it may be in the middle of asking for what follows.
+    ///
+    /// # Errors
+    /// If the stream breaks, or whoever looks ends it.
+    pub(crate) async fn next_with_looks(
+        &mut self,
+        every: Duration,
+        mut look: impl FnMut(Option<&Hush>) -> Result<(), SendError>,
+    ) -> Result<Option<Event>, SendError> {
+        let hush = self.hush();
+        let next = self.next();
+        tokio::pin!(next);
+        loop {
+            tokio::select! {
+                next = &mut next => return next,
+                () = sleep(every) => look(hush.as_ref())?,
+            }
+        }
+    }
+
     async fn receive(&mut self) -> Result<Option<Event>, SendError> {
         match &mut self.source {
             Source::Child(messages) => Ok(messages.recv().await.map(Event::of)),

@@ -28,7 +28,7 @@ use tokio::time::timeout;
 pub(crate) use child::{Child, Manner};
 pub(crate) use environment::Inherits;
 pub(crate) use framing::{header_text, with_meta};
-pub(crate) use house::{Behalf, Greeting, HouseError, NO_CAPABILITIES};
+pub(crate) use house::{Behalf, CALL_TRIES, Greeting, HouseError, NO_CAPABILITIES};
 pub(crate) use incoming::Stream;
 pub(crate) use lane::{Answer, Lane, Route};
 pub(crate) use mailbox::{Hush, Mailbox, Post, Questions, Wants, mailbox};
