@@ -84,9 +84,14 @@ enum Found {
     Current,
 }
 
+/// Whether our first table is there, looked up in the catalogue itself. `to_regclass` asks only what the session remembers
+/// of the catalogue, which waiting for an advisory lock does not bring up to date: whoever waited while another node
+/// made the tables would make them once more, and fail.
+const IS_OURS: &str =
+    "SELECT EXISTS (SELECT FROM pg_class WHERE relname = 'schema_version' AND pg_table_is_visible(oid))";
+
 async fn found(client: &impl GenericClient) -> Result<Found, StoreError> {
-    let row =
-        client.query_one("SELECT to_regclass('schema_version') IS NOT NULL", &[]).await.map_err(failed)?;
+    let row = client.query_one(IS_OURS, &[]).await.map_err(failed)?;
     if !row.try_get::<_, bool>(0).map_err(failed)? {
         return Ok(Found::Nothing);
     }

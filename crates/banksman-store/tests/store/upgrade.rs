@@ -5,7 +5,7 @@ use banksman_store::conformance::Database;
 use banksman_store::postgres::PostgresStore;
 use banksman_store::{Store as _, StoreError};
 
-use crate::script::{deciding, id, log_is_whole, node, opening, proposed};
+use crate::script::{deciding, id, log_is_whole, node, opening, proposed, until_ok};
 
 /// Everything that a database of ours is made of, one thing a line.
 const MADE_OF: &str = "\
@@ -112,4 +112,35 @@ async fn a_database_is_not_brought_up_to_date_beneath_nodes_that_run_nor_by_the_
     let nothing = said(PostgresStore::open_to_read(&empty.url()).await);
     assert!(nothing.contains("nothing of Banksman's"), "{nothing}");
     drop(PostgresStore::open_beside(&empty.url()).await.expect("a store"));
+}
+
+/// Who waits for the lock under which a database is brought up to date.
+const WAITING: &str = "\
+    SELECT count(*) FROM pg_locks l JOIN pg_database d ON l.database = d.oid
+    WHERE d.datname = current_database() AND locktype = 'advisory' AND NOT granted";
+
+/// A newer program that made the tables in the meantime leaves a trace by which it is told from nothing at all.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn who_waited_while_another_made_the_tables_sees_them() {
+    let database = Database::fresh();
+    let config: tokio_postgres::Config = database.url().parse().expect("an address");
+    let (another, connection) = config.connect(tokio_postgres::NoTls).await.expect("a connection");
+    let connection = tokio::spawn(connection);
+    let lock = "SELECT pg_advisory_lock(x'62616e6b736d616e'::bigint)";
+    another.batch_execute(lock).await.expect("the lock of migrations");
+    let url = database.url();
+    let starting = tokio::spawn(async move { PostgresStore::open(&url).await });
+    let waits = async || match database.ask(WAITING).as_str() {
+        "1" => Ok(()),
+        count => Err(StoreError::Failed(format!("{count} wait"))),
+    };
+    until_ok(waits).await;
+    let newer = Database::SCHEMA + 1;
+    let make = format!("CREATE TABLE schema_version AS SELECT {newer}::bigint AS version");
+    another.batch_execute(&make).await.expect("a table");
+    drop(another);
+    connection.await.expect("its end").expect("a clean end");
+    let opened = starting.await.expect("no panic");
+    let said = opened.map(drop).expect_err("it made them once more").to_string();
+    assert!(said.contains("written by a newer version"), "{said}");
 }

@@ -8,7 +8,7 @@ use banksman_core::wire::ClaimBody;
 use banksman_store::conformance::Database;
 
 use crate::help::{stderr, stdout};
-use crate::installation::{Installation, PATIENCE, Server, program, said};
+use crate::installation::{Installation, PATIENCE, Server, Starting, program, said};
 
 fn node(installation: &Installation, database: &Database) -> Server {
     installation.serve_with(&["--database", &database.url()])
@@ -58,7 +58,9 @@ fn of_nodes_that_start_at_once_over_an_empty_database_one_shows_tokens() {
     let url = database.url();
     let start = |place: &Installation| place.spawn(place.serve_command(&["--database", &url, "--json"]));
     let starting = places.each_ref().map(start);
-    let nodes = starting.map(|node| node.ready().unwrap());
+    let nodes = starting.map(Starting::ready);
+    let logs = || places.each_ref().map(Installation::log).join("\n");
+    let nodes = nodes.map(|node| node.unwrap_or_else(|status| panic!("one gave up ({status}):\n{}", logs())));
     let first: Vec<_> = nodes.iter().filter_map(|node| node.welcome.first.as_ref()).collect();
     assert_eq!(first.len(), 1);
     for node in &nodes {
