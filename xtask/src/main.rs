@@ -86,6 +86,9 @@ fn main() -> ExitCode {
             &[&["run", "--quiet", "--release", "--package", "xtask", "--"], words.as_slice()].concat(),
         ),
         ["bench", "cycle", rest @ ..] => bench::cycle::run(rest),
+        [bench, server, address, database] if [*bench, *server] == bench::bare_http::SERVE => {
+            bench::bare_http::serve(address, database)
+        }
         ["bench", "console", rest @ ..] => bench::console::run(rest),
         ["bench", "hook", rest @ ..] => bench::hook::run(rest),
         ["bench", "hold", rest @ ..] => bench::hold::run(rest),

@@ -39,7 +39,8 @@ fn note(method: &str, params: Value) {
 struct Peer {
     /// Whether it was initialized.
     in_session: bool,
-    subscriptions: Vec<Value>,
+    /// What each is called, and which resources it is told of.
+    subscriptions: Vec<(Value, Vec<Value>)>,
     /// Calls that wait until somebody says `go`.
     waiting: Vec<Value>,
     /// What was cancelled.
@@ -54,7 +55,7 @@ impl Peer {
         let (Some(method), Some(id)) = (message["method"].as_str(), message.get("id")) else {
             if message["method"] == "notifications/cancelled" {
                 let id = &params["requestId"];
-                self.subscriptions.retain(|subscription| subscription != id);
+                self.subscriptions.retain(|(subscription, _)| subscription != id);
                 self.cancelled.push(id.clone());
             }
             if let (None, Some(id)) = (message.get("method"), self.asked.take()) {
@@ -76,15 +77,28 @@ impl Peer {
             }
             "server/discover" if !self.in_session => answer(
                 id,
-                json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}}, "ttlMs": 0, "cacheScope": "private"}),
+                json!({"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {"listChanged": true}, "resources": {"subscribe": true}}, "ttlMs": 0, "cacheScope": "private"}),
             ),
             "subscriptions/listen" if !self.in_session => {
+                let mut agreed = params["notifications"].clone();
+                let uris = agreed["resourceSubscriptions"].as_array().cloned().unwrap_or_default();
+                let uris: Vec<Value> = uris.into_iter().filter(|uri| *uri != "two://secret").collect();
+                if agreed["resourceSubscriptions"].is_null() {
+                    agreed.as_object_mut().unwrap().remove("resourceSubscriptions");
+                } else {
+                    agreed["resourceSubscriptions"] = uris.clone().into();
+                }
                 note(
                     "notifications/subscriptions/acknowledged",
-                    json!({"notifications": params["notifications"], "_meta": {META_SUBSCRIPTION: id}}),
+                    json!({"notifications": agreed, "_meta": {META_SUBSCRIPTION: id}}),
                 );
-                self.subscriptions.push(id.clone());
+                self.subscriptions.push((id.clone(), uris));
             }
+            "resources/list" => answer(
+                id,
+                json!({"resources": [{"name": "note", "uri": "two://note"}, {"name": "secret", "uri": "two://secret"}],
+                    "ttlMs": 0, "cacheScope": "private"}),
+            ),
             "tools/list" => {
                 answer(
                     id,
@@ -164,8 +178,22 @@ impl Peer {
                 self.asked = Some(id.clone());
                 say(&json!({"jsonrpc": "2.0", "id": 1, "method": "roots/list"}));
             }
+            // Says that what somebody subscribed to has changed, and what that is.
+            "update" => {
+                let mut all = Vec::new();
+                for (subscription, uris) in &self.subscriptions {
+                    for uri in uris {
+                        note(
+                            "notifications/resources/updated",
+                            json!({"uri": uri, "title": "T", "_meta": {META_SUBSCRIPTION: subscription}}),
+                        );
+                        all.push(uri.clone());
+                    }
+                }
+                answer(id, text(&Value::from(all).to_string()));
+            }
             "change" => {
-                for subscription in &self.subscriptions {
+                for (subscription, _) in &self.subscriptions {
                     note(
                         "notifications/tools/list_changed",
                         json!({"_meta": {META_SUBSCRIPTION: subscription}}),

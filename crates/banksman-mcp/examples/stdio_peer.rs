@@ -18,6 +18,7 @@ fn main() {
     let two = std::env::var("PEER_ERA").is_ok_and(|era| era == "two");
     let mut level = "none".to_owned();
     let mut asks_when_listed: Option<Value> = None;
+    let mut subscribed: Vec<Value> = Vec::new();
     for line in std::io::stdin().lock().lines() {
         let line = line.unwrap();
         if let Some(log) = &log {
@@ -55,7 +56,7 @@ fn main() {
         }
         let result = match message["method"].as_str().unwrap() {
             "initialize" => {
-                json!({"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {"listChanged": true}},
+                json!({"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {"listChanged": true}, "resources": {"subscribe": true}},
                 "serverInfo": {"name": "stdio-peer", "version": "1"}})
             }
             "server/discover" if two => {
@@ -64,6 +65,17 @@ fn main() {
             "ping" => json!({}),
             "logging/setLevel" => {
                 level = params["level"].as_str().unwrap().to_owned();
+                json!({})
+            }
+            "resources/list" => json!({"resources": [
+                {"name": "note", "uri": "stdio://note"}, {"name": "secret", "uri": "stdio://secret"},
+            ]}),
+            "resources/subscribe" if params["uri"] != "stdio://secret" => {
+                subscribed.push(params["uri"].clone());
+                json!({})
+            }
+            "resources/unsubscribe" => {
+                subscribed.retain(|uri| *uri != params["uri"]);
                 json!({})
             }
             "tools/list" => json!({"tools": [
@@ -104,6 +116,16 @@ fn main() {
                         &json!({"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progressToken": token, "progress": 1}}),
                     );
                     json!({"content": [{"type": "text", "text": "talked"}]})
+                }
+                // Says that what somebody subscribed to has changed, and what that is.
+                "update" => {
+                    for uri in &subscribed {
+                        say(
+                            &json!({"jsonrpc": "2.0", "method": "notifications/resources/updated", "params": {"uri": uri, "title": "T"}}),
+                        );
+                    }
+                    let subscribed = Value::from(subscribed.clone()).to_string();
+                    json!({"content": [{"type": "text", "text": subscribed}]})
                 }
                 "change" => {
                     say(&json!({"jsonrpc": "2.0", "id": id, "result": {"content": []}}));

@@ -50,6 +50,9 @@ pub(crate) async fn answer(mut visit: Box<Visit>) -> Response<Body> {
         Shape::Request("prompts/list") => list(&visit, "prompts", Names::Labelled).await,
         Shape::Request("resources/list") => list(&visit, "resources", Names::Theirs).await,
         Shape::Request("resources/templates/list") => list(&visit, "resourceTemplates", Names::Theirs).await,
+        Shape::Request("resources/subscribe" | "resources/unsubscribe") if visit.era == Era::Two => {
+            headers::no_such_method(&id)
+        }
         Shape::Request("resources/read" | "resources/subscribe" | "resources/unsubscribe") => {
             resource(&visit).await
         }
@@ -117,9 +120,16 @@ async fn capabilities(gateway: &Arc<Gateway>) -> String {
         let can = Members::read(&said).and_then(|said| said.get("capabilities").map(str::to_owned));
         let can = can.as_deref().and_then(Members::read).unwrap_or_default();
         for known in ["tools", "prompts", "resources", "logging", "completions"] {
-            if can.get(known).is_some() && all.get(known).is_none() {
-                let lists = matches!(known, "tools" | "prompts" | "resources");
-                all.set(known, if lists { r#"{"listChanged":true}"# } else { "{}" });
+            let Some(said) = can.get(known) else { continue };
+            let tells_of_single_ones =
+                || Members::read(said).is_some_and(|said| said.get("subscribe") == Some("true"));
+            match known {
+                "resources" if tells_of_single_ones() => {
+                    all.set(known, r#"{"subscribe":true,"listChanged":true}"#)
+                }
+                _ if all.get(known).is_some() => {}
+                "tools" | "prompts" | "resources" => all.set(known, r#"{"listChanged":true}"#),
+                _ => all.set(known, "{}"),
             }
         }
     }
@@ -302,9 +312,13 @@ async fn called(mut visit: Box<Visit>) -> Response<Body> {
 
 /// What is asked about a resource goes to the server that has listed it, and to no other.
 async fn resource(visit: &Visit) -> Response<Body> {
-    match visit.message.text_param("uri").and_then(|uri| owner(&visit.gateway, uri)) {
-        Some(upstream) => relay::request(visit, &upstream).await,
-        None => whoever_can(visit).await,
+    if let Some(upstream) = visit.message.text_param("uri").and_then(|uri| owner(&visit.gateway, uri)) {
+        return relay::request(visit, &upstream).await;
+    }
+    match visit.message.method() {
+        Some("resources/read") => whoever_can(visit).await,
+        // In the client's own session, where it hears what becomes of it.
+        Some(_) | None => the_first_who_can(visit, In::TheClientsSession).await,
     }
 }
 
@@ -343,9 +357,26 @@ async fn completion(mut visit: Box<Visit>) -> Response<Body> {
 
 /// Asks one server after the other until one knows: whose a resource is, only they can say.
 async fn whoever_can(visit: &Visit) -> Response<Body> {
+    the_first_who_can(visit, In::OurSession).await
+}
+
+/// Where a server is asked.
+#[derive(Clone, Copy)]
+enum In {
+    OurSession,
+    TheClientsSession,
+}
+
+async fn the_first_who_can(visit: &Visit, place: In) -> Response<Body> {
     let mut last = None;
     for upstream in visit.gateway.upstreams.values() {
-        let Some(Ok(answer)) = upstream.asked_around(eras::whole(visit, upstream)).await else { continue };
+        let asked = async {
+            match place {
+                In::OurSession => eras::whole(visit, upstream).await,
+                In::TheClientsSession => relay::whole(visit, upstream).await,
+            }
+        };
+        let Some(Ok(answer)) = upstream.asked_around(asked).await else { continue };
         let knows = Reply::read(&answer.message).is_some_and(|reply| reply.result.is_some());
         if knows {
             return body::json(answer.status, answer.message);
@@ -407,7 +438,7 @@ pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> 
                 match gateway.sessions.lane(&upstream, &session).await {
                     Ok(lane) => forward(&gateway.catalogue, &upstream.name, lane, &messages).await,
                     Err(_) if upstream.speaks(Era::One).await == Ok(false) => {
-                        changes::forward(&gateway, &upstream, &session.agent, &messages).await;
+                        changes::forward(&gateway, &upstream, &session, &messages).await;
                     }
                     Err(_) => {}
                 }

@@ -12,7 +12,7 @@ use crate::relay::{new_session, sealed, unreachable};
 use crate::upstream::http::SESSION;
 use crate::upstream::reply::{Final, Reply};
 use crate::upstream::{Behalf, NO_CAPABILITIES, SendError, Upstream};
-use crate::visit::Visit;
+use crate::visit::{GONE_IN_ERA_TWO, Visit};
 use crate::{changes, headers, words};
 
 /// For how long an answer is of use to a client.
@@ -68,8 +68,14 @@ fn instructions(said: &Members<'_>) -> String {
 
 /// Answers a request by asking on our own account.
 pub(crate) async fn request(visit: &Visit, upstream: &Arc<Upstream>) -> Response<Body> {
-    if visit.era == Era::Two && visit.message.method() == Some("subscriptions/listen") {
-        return changes::subscribe(visit, vec![Arc::clone(upstream)]);
+    match visit.message.method() {
+        Some("subscriptions/listen") if visit.era == Era::Two => {
+            return changes::subscribe(visit, vec![Arc::clone(upstream)]);
+        }
+        Some(method) if visit.era == Era::Two && GONE_IN_ERA_TWO.contains(&method) => {
+            return headers::no_such_method(&visit.message.id());
+        }
+        Some(_) | None => {}
     }
     match whole(visit, upstream).await {
         Ok(answer) => body::json(answer.status, answer.message),
@@ -84,6 +90,9 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
     let answered = match (visit.era, method) {
         (Era::Two, "server/discover") => introduce(upstream).await.map(Ok),
         (Era::One, "ping") => Ok(Ok("{}".to_owned())),
+        (Era::One, "resources/subscribe" | "resources/unsubscribe") => {
+            Ok(subscribe(visit, upstream, method).await)
+        }
         _ => ask(visit, upstream, method).await,
     };
     let text = match answered {
@@ -99,6 +108,22 @@ pub(crate) async fn whole(visit: &Visit, upstream: &Arc<Upstream>) -> Result<Fin
         Era::Two => headers::status_of(text.as_bytes()),
     };
     Ok(Final::alone(status, HeaderMap::new(), text))
+}
+
+/// What a server without sessions says of resources, we tell a session that wants to hear it.
+async fn subscribe(visit: &Visit, upstream: &Arc<Upstream>, method: &str) -> Result<String, String> {
+    let refused = |problem: &str| format!(r#"{{"code":-32602,"message":{}}}"#, quoted(problem));
+    let Some(session) = &visit.session else {
+        return Err(refused("only a session can be told when a resource changes"));
+    };
+    let Some(uri) = visit.message.text_param("uri") else { return Err(refused("there is no `uri`")) };
+    let changes = &visit.gateway.changes;
+    if method == "resources/subscribe" {
+        changes.wish(upstream, session, uri).await.map_err(refused)?;
+    } else {
+        changes.unwish(upstream, session, uri);
+    }
+    Ok("{}".to_owned())
 }
 
 /// The result, or the error, both as JSON.

@@ -34,8 +34,8 @@ pub(crate) async fn listen(
         && upstream.speaks(Era::One).await == Ok(false)
     {
         let (messages, receiver) = mpsc::channel(QUEUE);
-        let (gateway, upstream, agent) = (Arc::clone(gateway), Arc::clone(upstream), session.agent.clone());
-        tokio::spawn(async move { changes::forward(&gateway, &upstream, &agent, &messages).await });
+        let (gateway, upstream, session) = (Arc::clone(gateway), Arc::clone(upstream), session.clone());
+        tokio::spawn(async move { changes::forward(&gateway, &upstream, &session, &messages).await });
         return body::events(as_events(receiver));
     }
     match &upstream.reach {
@@ -105,6 +105,7 @@ pub(crate) async fn end(
     let Some(session) = session else { return body::empty(StatusCode::METHOD_NOT_ALLOWED) };
     let lanes = gateway.sessions.open_lanes(&session.key);
     gateway.sessions.end(&session.key);
+    gateway.changes.forget(&session.key);
     match behind {
         Behind::One(upstream) => match (&upstream.reach, &session.upstream) {
             (Reach::Http(http), Some(own)) => {

@@ -15,7 +15,7 @@ use crate::upstream::{Lane, Reach, SendError, Upstream};
 use crate::{call, headers, lists, questions, relay, tasks};
 
 /// What there is with sessions only. A program that speaks both eras might take it for the begin of one.
-const GONE_IN_ERA_TWO: &[&str] =
+pub(crate) const GONE_IN_ERA_TWO: &[&str] =
     &["initialize", "ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe"];
 
 /// One message, and everything that is known around it. It is handed on from one to the next, so it lives on the heap; and

@@ -10,17 +10,17 @@ use tokio_postgres::{Client, NoTls};
 
 use super::limits;
 
-const SCHEMA: &str = "\
+pub(super) const SCHEMA: &str = "\
     DROP TABLE IF EXISTS approval;
     CREATE TABLE approval (id bigserial PRIMARY KEY, state int NOT NULL DEFAULT 0, args jsonb NOT NULL, decided_by text,
                            claimed_by text, outcome text, t_create timestamptz NOT NULL DEFAULT now(),
                            t_decide timestamptz, t_done timestamptz);
     CREATE INDEX pending ON approval (t_create) WHERE state = 0";
 
-const CREATE: &str = "INSERT INTO approval (args) VALUES ($1::text::jsonb) RETURNING id";
+pub(super) const CREATE: &str = "INSERT INTO approval (args) VALUES ($1::text::jsonb) RETURNING id";
 
 /// Decide, claim, outcome: each takes only what is where it should be.
-const MOVES: [&str; 3] = [
+pub(super) const MOVES: [&str; 3] = [
     "UPDATE approval SET state = 1, decided_by = 'alice', t_decide = now() WHERE id = $1 AND state = 0",
     "UPDATE approval SET state = 2, claimed_by = 'w1' WHERE id = $1 AND state = 1",
     "UPDATE approval SET state = 3, outcome = '{\"ok\":true}', t_done = now() WHERE id = $1 AND state = 2",

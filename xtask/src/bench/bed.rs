@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use tempfile::TempDir;
 
+use super::bare_http::Servers;
 use super::server::{self, House};
 use super::{bare_postgres, limits};
 use crate::postgres::Cluster;
@@ -90,6 +91,11 @@ impl Bed {
             Some(cluster) => bare_postgres::cycles_per_second(&cluster.url(), clients, cycles),
             None => limits::bare_cycles_per_second(self.folder(), clients, cycles),
         }
+    }
+
+    /// Servers that put nothing but HTTP before what the database itself can do. Its tables are there: the bare loop has run.
+    pub(crate) fn bare_servers(&self, count: usize) -> anyhow::Result<Option<Servers>> {
+        self.cluster.as_ref().map(|cluster| Servers::start(&cluster.url(), count)).transpose()
     }
 
     /// How many transactions have written to the database so far.

@@ -1,5 +1,6 @@
 //! `cargo xtask bench cycle`: full cycles over HTTP, beside a bare loop on the same database in the same run.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -92,7 +93,7 @@ struct Contender {
     transactions: u64,
 }
 
-/// The bare loop and each number of nodes of each build take turns, so that what the machine does besides meets all of them.
+/// The bare loop, the same behind HTTP and each number of nodes of each build take turns, so that what the machine does besides meets all of them.
 fn measure(
     bed: &Bed,
     options: &Options,
@@ -104,15 +105,23 @@ fn measure(
     for (number, binary) in binaries.enumerate() {
         for &nodes in &options.nodes {
             let house = bed.house_of(binary, &format!("cycle-{clients}-{nodes}-{number}"), nodes)?;
-            load::run(&house, clients, (cycles / 10).max(clients), 1_000_000_000)?;
+            load::run(&house.doors(), clients, (cycles / 10).max(clients), 1_000_000_000)?;
             contenders.push(Contender::of(binary, house, nodes));
         }
     }
     let before = limits::fsyncs_per_second(bed.folder())?;
     let mut bare = Vec::new();
+    let mut ceilings: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     for round in 0..options.rounds {
         let limit = bed.bare_cycles_per_second(clients, cycles)?;
         bare.push(limit);
+        for &nodes in &options.nodes {
+            if let Some(servers) = bed.bare_servers(nodes)? {
+                load::run(&servers.doors(), clients, clients, 0)?;
+                let measured = load::run(&servers.doors(), clients, cycles, 0)?;
+                ceilings.entry(nodes).or_default().push(measured.cycles_per_second);
+            }
+        }
         let mut rates = vec![0.0; contenders.len()];
         for place in 0..contenders.len() {
             // Whoever comes first has more than its share: what the one before leaves behind is cleared up for a while.
@@ -132,6 +141,7 @@ fn measure(
     let steady = before.max(after) / before.min(after) < STEADY;
     let bare = rounded(median(bare), 0);
     let line = |contender: Contender| {
+        let ceiling = ceilings.get(&contender.nodes).map(|rates| rounded(median(rates.clone()), 0));
         let mut line = contender.report(cycles * options.rounds);
         let common = json!({
             "bench": "cycle",
@@ -140,6 +150,7 @@ fn measure(
             "cycles": cycles,
             "rounds": options.rounds,
             "bare_cycles_per_s": bare,
+            "bare_over_http_cycles_per_s": ceiling,
             "fsyncs_per_s": rounded(before, 0),
             "steady_disk": steady,
         });
@@ -174,7 +185,7 @@ impl Contender {
         let cpu = || Ok::<_, anyhow::Error>((bed.database_cpu()?, server::cpu_of("self")?));
         let transactions_before = bed.database_transactions()?;
         let (server_before, (database_before, load_before)) = (self.house.cpu()?, cpu()?);
-        let measured = load::run(&self.house, clients, cycles, first)?;
+        let measured = load::run(&self.house.doors(), clients, cycles, first)?;
         let (server_after, (database_after, load_after)) = (self.house.cpu()?, cpu()?);
         self.transactions += bed.database_transactions()? - transactions_before;
         self.server_cpu += server_after - server_before;

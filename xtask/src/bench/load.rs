@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::connection::{Answer, Script, drive};
-use super::server::House;
+use super::server::Doors;
 
 /// What a run measured, in milliseconds where it is a time.
 #[derive(Default)]
@@ -131,8 +131,13 @@ impl Cycles<'_> {
 }
 
 /// Runs `cycles` full cycles with `clients` at a time, each of which stays with one node. `first` numbers them, so that none joins another.
-pub(crate) fn run(house: &House, clients: usize, cycles: usize, first: usize) -> anyhow::Result<Measured> {
-    let (agent, reviewer) = (Head::of(&house.agent), Head::of(&house.reviewer));
+pub(crate) fn run(
+    doors: &Doors<'_>,
+    clients: usize,
+    cycles: usize,
+    first: usize,
+) -> anyhow::Result<Measured> {
+    let (agent, reviewer) = (Head::of(doors.agent), Head::of(doors.reviewer));
     let each = cycles / clients;
     let scripts = (0..clients).map(|client| Cycles {
         agent: &agent,
@@ -148,7 +153,7 @@ pub(crate) fn run(house: &House, clients: usize, cycles: usize, first: usize) ->
     });
     let scripts = scripts.collect();
     let begin = Instant::now();
-    let done = drive(&house.addresses(), scripts)?;
+    let done = drive(&doors.addresses, scripts)?;
     let elapsed = begin.elapsed().as_secs_f64();
     #[expect(clippy::cast_precision_loss, reason = "a rate")]
     let mut measured =

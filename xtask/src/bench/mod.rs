@@ -1,5 +1,6 @@
 //! Benchmarks: commands, not timed tests. Each runs ours and the machine's own limits in the same run.
 
+pub(crate) mod bare_http;
 mod bare_postgres;
 mod bed;
 mod connection;

@@ -17,6 +17,13 @@ pub(crate) struct House {
     pub(crate) reviewer: String,
 }
 
+/// Where to ask, and as whom.
+pub(crate) struct Doors<'a> {
+    pub(crate) addresses: Vec<&'a str>,
+    pub(crate) agent: &'a str,
+    pub(crate) reviewer: &'a str,
+}
+
 struct Node {
     child: Child,
     address: String,
@@ -128,6 +135,10 @@ impl House {
     /// Where the nodes listen.
     pub(crate) fn addresses(&self) -> Vec<&str> {
         self.nodes.iter().map(|node| node.address.as_str()).collect()
+    }
+
+    pub(crate) fn doors(&self) -> Doors<'_> {
+        Doors { addresses: self.addresses(), agent: &self.agent, reviewer: &self.reviewer }
     }
 
     /// Processor time that all nodes used so far, in seconds.

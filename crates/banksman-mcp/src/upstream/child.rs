@@ -193,7 +193,7 @@ impl Child {
     }
 
     /// Tells the program that nobody waits for its answer any more, if it has not come.
-    fn give_up(&self, ours: &str) {
+    pub(super) fn give_up(&self, ours: &str) {
         let left = self.state().waiting.remove(ours);
         if left.is_some() {
             self.tell_at_once(alias::cancelled(ours));

@@ -16,7 +16,7 @@ use super::mailbox::{Hush, Questions};
 use super::refusals::Refusals;
 use super::reply::Reply;
 use super::rooms::Room;
-use super::{Mailbox, SendError};
+use super::{Child, Mailbox, SendError};
 use crate::message;
 use crate::raw::Members;
 use crate::sse::Event;
@@ -143,6 +143,15 @@ impl Stream {
         }
         let (alias, refusals) = (Alias::of(theirs), Refusals::by(lane));
         self.known_as = Some(Box::new(KnownAs { ours, alias, hears_questions, refusals }));
+        self
+    }
+
+    /// The same, with a program told when nobody reads the answer to this request any more.
+    pub(super) fn given_up_at_the_end(mut self, request: &str, child: &Arc<Child>) -> Self {
+        if let Source::Child(messages) = self.source {
+            let (request, child) = (request.to_owned(), Arc::clone(child));
+            self.source = Source::Child(messages.with_farewell(move || child.give_up(&request)));
+        }
         self
     }
 

@@ -186,7 +186,7 @@ async fn a_client_that_refuses_or_leaves_ends_the_call() {
 }
 
 /// What is heard while a tool is called again and again: who listens has to be there first.
-async fn heard_while(heard: &mut Answer, changing: impl AsyncFn()) -> Value {
+pub(crate) async fn heard_while(heard: &mut Answer, changing: impl AsyncFn()) -> Value {
     let again = async {
         loop {
             changing().await;

@@ -31,6 +31,7 @@ mod running;
 mod shared;
 mod slow;
 mod stateless;
+mod subscribed;
 mod two_faced;
 mod unsent;
 mod world;

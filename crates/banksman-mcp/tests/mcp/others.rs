@@ -74,3 +74,26 @@ async fn a_typescript_server_without_sessions_asks_the_typescript_client_with_on
     let said = printed(client.run(&packages), &world, "prod").await;
     assert_eq!(said, r#"{"asked":["Deploy to prod?"],"text":"deployed to prod"}"#);
 }
+
+#[tokio::test]
+async fn the_typescript_client_hears_of_a_resource_of_the_everything_server_of_the_other_era() {
+    let Some(packages) = packages() else { return };
+    let server = packages.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    let words = [node(&packages), server].map(|word| format!("'{}'", word.display()));
+    let config = format!("version: 1\nupstreams: {{all: {{command: [{}, stdio]}}}}\n", words.join(", "));
+    let world = World::start(&config).await;
+    let client = Beside::new(&packages, "listens_two.mjs", "client");
+    let said = printed(client.run(&packages), &world, "all").await;
+    assert_eq!(said, r#"{"era":"2026-07-28","honored":1,"heard":true}"#);
+}
+
+#[tokio::test]
+async fn the_typescript_client_hears_of_a_resource_of_a_typescript_server_of_the_other_era() {
+    let Some(packages) = packages() else { return };
+    let server = Beside::new(&packages, "updates.mjs", "server");
+    let words = [node(&packages), server.path().to_owned()].map(|word| format!("'{}'", word.display()));
+    let config = format!("version: 1\nupstreams: {{updates: {{command: [{}]}}}}\n", words.join(", "));
+    let world = World::start(&config).await;
+    let client = Beside::new(&packages, "listens_one.mjs", "client");
+    assert_eq!(printed(client.run(&packages), &world, "prod").await, "note://today");
+}
