@@ -120,6 +120,10 @@ async fn subscribe(visit: &Visit, upstream: &Arc<Upstream>, method: &str) -> Res
     let changes = &visit.gateway.changes;
     if method == "resources/subscribe" {
         changes.wish(upstream, session, uri).await.map_err(refused)?;
+        if visit.gateway.sessions.has_ended(&session.key) {
+            changes.forget(&session.key);
+            return Err(refused("the session has ended"));
+        }
     } else {
         changes.unwish(upstream, session, uri);
     }

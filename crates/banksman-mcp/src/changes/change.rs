@@ -2,7 +2,11 @@
 
 use std::sync::Arc;
 
+use super::LONGEST_URI;
 use crate::raw::{Members, quoted};
+
+/// Of longer words only the address is told: many of them may wait for a client that does not read.
+const LONGEST_WORDS: usize = 16 * 1024;
 
 /// Which list it is. How a client asks to hear of it, and what it hears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +56,7 @@ impl Change {
         let method = message.text("method")?;
         if method == UPDATED {
             let mut params = Members::read(message.get("params")?)?;
-            let uri = params.text("uri")?.into();
+            let uri: Arc<str> = params.text("uri").filter(|uri| uri.len() <= LONGEST_URI)?.into();
             // Which subscription of ours it belongs to says nothing to anybody else.
             let meta = params.get("_meta").and_then(Members::read).map(|mut meta| {
                 meta.remove(SUBSCRIPTION);
@@ -62,7 +66,9 @@ impl Change {
                 Some(meta) if meta != "{}" => params.set("_meta", meta),
                 Some(_) | None => params.remove("_meta"),
             }
-            return Some(Self::Resource { uri, said: params.write().into() });
+            let said = params.write();
+            let is_short = said.len() <= LONGEST_WORDS;
+            return Some(if is_short { Self::Resource { uri, said: said.into() } } else { Self::of(&uri) });
         }
         LISTS.into_iter().find(|list| list.method() == method).map(Self::List)
     }
@@ -126,6 +132,19 @@ mod tests {
             r#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b","size":12345678901234567890,"_meta":{"x":1,"io.modelcontextprotocol/subscriptionId":7}}}"#
         );
         assert_eq!(update("a\"b").message().matches(r#"{"uri":"a\"b"}"#).count(), 1);
+    }
+
+    #[test]
+    fn of_long_words_the_address_is_told_and_of_long_addresses_nothing() {
+        let update = |uri: &str, more: usize| {
+            let more = "x".repeat(more);
+            format!(
+                r#"{{"method":"notifications/resources/updated","params":{{"uri":"{uri}","more":"{more}"}}}}"#
+            )
+        };
+        assert_eq!(Change::read(update("a:b", 20_000).as_bytes()), Some(Change::of(&"a:b".into())));
+        assert_ne!(Change::read(update("a:b", 2).as_bytes()), Some(Change::of(&"a:b".into())));
+        assert_eq!(Change::read(update(&"a".repeat(3000), 0).as_bytes()), None);
     }
 
     #[test]

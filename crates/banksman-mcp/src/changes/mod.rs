@@ -3,15 +3,19 @@
 
 mod change;
 mod listener;
+mod resource;
 mod subscription;
 mod wishes;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
-use listener::{Audience, Listeners, Wish};
+use listener::{Audience, Listeners};
+use resource::Wish;
 pub(crate) use subscription::subscribe;
 use wishes::Wishes;
 
@@ -20,9 +24,12 @@ use crate::message::Era;
 use crate::session::Session;
 use crate::upstream::{NO_CAPABILITIES, Upstream};
 
-/// A client may want to hear of so many single resources of a server, with addresses of so many bytes.
+/// An agent may want to hear of so many single resources of a server, with addresses of so many bytes.
 const MOST_RESOURCES: usize = 256;
 const LONGEST_URI: usize = 2048;
+
+/// How long a resource is listened to for a session that may not listen itself.
+const HANDED_OVER_WITHIN: Duration = Duration::from_secs(1);
 
 /// The servers that are listened to, and what sessions want to hear of them.
 #[derive(Default)]
@@ -48,13 +55,19 @@ impl Changes {
         uri: &str,
     ) -> Result<(), &'static str> {
         let uri: Arc<str> = uri.into();
-        self.wishes.add(session, &upstream.name, &uri)?;
+        let added = self.wishes.add(session, &upstream.name, &uri)?;
         let ear = self.listeners.ear(upstream, &sessions_of(&session.agent));
-        if ear.listener().wish(&uri).is_granted().await {
-            return Ok(());
+        let wish = ear.listener().wish(&uri).ok_or("too many resources are subscribed to")?;
+        if !wish.is_granted().await {
+            return Err("the server does not say when that changes");
         }
-        self.wishes.remove(session, &upstream.name, &uri);
-        Err("the server does not say when that changes")
+        added.keep();
+        // Its standing stream, if it has one, takes this over.
+        tokio::spawn(async move {
+            sleep(HANDED_OVER_WITHIN).await;
+            drop((wish, ear));
+        });
+        Ok(())
     }
 
     /// It does not any more.
@@ -76,18 +89,21 @@ pub(crate) async fn forward(
     to: &mpsc::Sender<Bytes>,
 ) {
     let changes = &gateway.changes;
-    let mut wanted = changes.wishes.of(session, &upstream.name);
+    let mut hearing = changes.wishes.of(session, &upstream.name);
+    if gateway.sessions.has_ended(&session.key) {
+        return changes.forget(&session.key);
+    }
     let mut ear = changes.listeners.ear(upstream, &sessions_of(&session.agent));
     let mut wishes: Vec<Wish> = Vec::new();
     loop {
-        let uris = wanted.borrow_and_update().clone();
-        wishes.retain(|wish| uris.contains(wish.uri()));
-        let new = uris.iter().filter(|uri| wishes.iter().all(|wish| wish.uri() != *uri));
-        let new: Vec<Wish> = new.map(|uri| ear.listener().wish(uri)).collect();
+        let wanted = hearing.uris.borrow_and_update().clone();
+        wishes.retain(|wish| wanted.contains(wish.uri()));
+        let new = wanted.iter().filter(|uri| wishes.iter().all(|wish| wish.uri() != *uri));
+        let new: Vec<Wish> = new.filter_map(|uri| ear.listener().wish(uri)).collect();
         wishes.extend(new);
         let changed = tokio::select! {
             changed = ear.next(&wishes) => changed,
-            more = wanted.changed() => match more {
+            more = hearing.uris.changed() => match more {
                 Ok(()) => continue,
                 Err(_) => return,
             },

@@ -12,7 +12,8 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::change::{Change, LISTS, List};
-use super::listener::{Audience, Ear, Wish};
+use super::listener::{Audience, Ear, Listener};
+use super::resource::Wish;
 use super::{LONGEST_URI, MOST_RESOURCES};
 use crate::body::{self, Body};
 use crate::errand::QUEUE;
@@ -61,21 +62,16 @@ pub(crate) fn subscribe(visit: &Visit, upstreams: Vec<Arc<Upstream>>) -> Respons
     let (gateway, id) = (Arc::clone(&visit.gateway), visit.message.id());
     let (events, receiver) = mpsc::channel(QUEUE);
     tokio::spawn(async move {
-        let heard: Vec<Heard> = upstreams
-            .into_iter()
-            .map(|upstream| Heard {
-                ear: gateway.changes.listeners.ear(&upstream, &audience),
-                wishes: Vec::new(),
-                upstream,
-            })
-            .collect();
-        let heard = tokio::select! {
-            heard = granted(&gateway, heard, resources) => heard,
+        let ear = |upstream: &Arc<Upstream>| gateway.changes.listeners.ear(upstream, &audience);
+        let servers: Vec<Server> =
+            upstreams.iter().map(|upstream| Server { ear: ear(upstream), wishes: Vec::new() }).collect();
+        let servers = tokio::select! {
+            servers = granted(&gateway, servers, resources) => servers,
             () = events.closed() => return,
         };
-        let told = heard.iter().flat_map(|heard| &heard.wishes).map(|wish| quoted(wish.uri())).collect();
+        let told = servers.iter().flat_map(|server| &server.wishes).map(|wish| quoted(wish.uri())).collect();
         let acknowledged = sse::event(&acknowledged(&id, &lists, told));
-        let mut changed = together(heard);
+        let mut changed = together(servers);
         let mut sent = events.send(acknowledged).await;
         while sent.is_ok() {
             let event = tokio::select! {
@@ -106,47 +102,50 @@ fn acknowledged(id: &str, lists: &[List], resources: Vec<String>) -> String {
 }
 
 /// A server that is listened to, with what it tells of beside its lists.
-struct Heard {
-    upstream: Arc<Upstream>,
+struct Server {
     ear: Ear,
     wishes: Vec<Wish>,
 }
 
+impl Server {
+    fn name(&self) -> &str {
+        &self.ear.listener().upstream.name
+    }
+}
+
 /// Asks for each resource whoever has listed it. What nobody has listed is asked of one after the other, as everywhere; if
 /// there is one server only, of that.
-async fn granted(gateway: &Gateway, mut heard: Vec<Heard>, resources: BTreeSet<Arc<str>>) -> Vec<Heard> {
+async fn granted(gateway: &Gateway, mut servers: Vec<Server>, resources: BTreeSet<Arc<str>>) -> Vec<Server> {
     let until = Instant::now() + ACKNOWLEDGED_WITHIN;
     let mut asked = JoinSet::new();
     for uri in resources {
-        let owner = gateway.owners.of(&uri).filter(|_| heard.len() > 1);
-        let may_know = |heard: &&Heard| owner.as_ref().is_none_or(|owner| heard.upstream.name == **owner);
-        let asked_of: Vec<_> = heard
-            .iter()
-            .filter(may_know)
-            .map(|heard| (heard.upstream.name.clone(), Arc::clone(heard.ear.listener())))
-            .collect();
+        let owner = gateway.owners.of(&uri).filter(|_| servers.len() > 1);
+        let may_know = |server: &&Server| owner.as_ref().is_none_or(|owner| server.name() == &**owner);
+        let listeners: Vec<Arc<Listener>> =
+            servers.iter().filter(may_know).map(|server| Arc::clone(server.ear.listener())).collect();
         asked.spawn(async move {
-            for (server, listener) in asked_of {
-                let wish = listener.wish(&uri);
+            for listener in listeners {
+                let Some(wish) = listener.wish(&uri) else { continue };
                 if timeout_at(until, wish.is_granted()).await == Ok(true) {
-                    return Some((server, wish));
+                    return Some((listener, wish));
                 }
             }
             None
         });
     }
-    for (server, wish) in asked.join_all().await.into_iter().flatten() {
-        if let Some(heard) = heard.iter_mut().find(|heard| heard.upstream.name == server) {
-            heard.wishes.push(wish);
+    for (listener, wish) in asked.join_all().await.into_iter().flatten() {
+        if let Some(server) = servers.iter_mut().find(|server| Arc::ptr_eq(server.ear.listener(), &listener))
+        {
+            server.wishes.push(wish);
         }
     }
-    heard
+    servers
 }
 
 /// What changes at all of them.
-fn together(heard: Vec<Heard>) -> mpsc::Receiver<Change> {
+fn together(servers: Vec<Server>) -> mpsc::Receiver<Change> {
     let (to, changed) = mpsc::channel(QUEUE);
-    for Heard { mut ear, wishes, .. } in heard {
+    for Server { mut ear, wishes } in servers {
         let to = to.clone();
         tokio::spawn(async move {
             loop {

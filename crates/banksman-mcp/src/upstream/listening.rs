@@ -1,6 +1,5 @@
 //! What a server says on its own account, in a session of ours or without one.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -17,7 +16,11 @@ use super::reply::Reply;
 use super::rooms::{For, Need, Open, Room};
 use super::{Answer, Behalf, Lane, Reach, Refusals, Route, SendError, Upstream};
 use crate::message::{self, Era};
-use crate::raw::{Members, quoted};
+use crate::raw::{Elements, Members, quoted};
+
+/// All that a server can say without sessions, but for single resources.
+const CHANGES: &str =
+    r#"{"notifications":{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true}}"#;
 
 /// How long a server may take to say that somebody listens to it.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(30);
@@ -25,31 +28,30 @@ const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(30);
 /// How long a server may take to say whether it tells of a resource.
 const GRANTED_WITHIN: Duration = Duration::from_secs(10);
 
-/// A server that is listened to.
-pub(crate) struct Heard {
-    pub(crate) stream: Stream,
-    pub(crate) refusals: Refusals,
-    pub(crate) resources: Resources,
+/// How a server is asked to tell of a resource.
+pub(crate) enum Told {
+    /// It has said that it does, on a stream of its own.
+    OnAStream(Stream),
+    /// It is to be asked in the session in which it is listened to.
+    InASession(OurSession),
 }
 
-/// How it comes to tell of single resources.
-pub(crate) enum Resources {
-    /// With the stream: of those of the ones it was asked for.
-    With(BTreeSet<Arc<str>>),
-    /// Each by a request in the session.
-    ByRequest(OurSession),
+/// A session of ours.
+#[derive(Clone)]
+pub(crate) struct OurSession {
+    open: Open,
+    /// The place of it, which is in use for so long.
+    room: Arc<Room>,
 }
-
-/// A session of ours in which a server is listened to.
-pub(crate) struct OurSession(Open);
 
 impl OurSession {
-    /// Whether it says yes to such a request about a resource.
+    /// Whether the server says yes to such a request about a resource.
     pub(crate) async fn ask(&self, upstream: &Upstream, method: &str, uri: &str) -> bool {
         let ours = upstream.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
         let params = format!(r#"{{"uri":{}}}"#, quoted(uri));
         let text = message::request(&ours, method, &params);
-        let asked = self.0.lane.answer(text.into(), Route { id: ours, progress: None });
+        self.room.use_now();
+        let asked = self.open.lane.answer(text.into(), Route { id: ours, progress: None });
         match timeout(GRANTED_WITHIN, asked).await {
             Ok(Ok(answer)) => Reply::read(&answer.message).is_some_and(|reply| reply.result.is_some()),
             Ok(Err(_)) | Err(_) => false,
@@ -57,33 +59,26 @@ impl OurSession {
     }
 }
 
-/// What is asked for without sessions: all lists, and these resources.
-fn wishes(resources: &BTreeSet<Arc<str>>) -> String {
-    let uris: Vec<String> = resources.iter().map(|uri| quoted(uri)).collect();
-    let uris = match uris.is_empty() {
-        true => String::new(),
-        false => format!(r#","resourceSubscriptions":[{}]"#, uris.join(",")),
-    };
-    format!(
-        r#"{{"notifications":{{"toolsListChanged":true,"promptsListChanged":true,"resourcesListChanged":true{uris}}}}}"#
-    )
+fn is_acknowledged(said: &[u8]) -> bool {
+    let method = Members::read_bytes(said).and_then(|said| said.text("method"));
+    method.as_deref() == Some("notifications/subscriptions/acknowledged")
 }
 
-/// Of which of the resources that were asked for a server says that it will tell.
-fn agreed(acknowledged: &[u8], asked: &BTreeSet<Arc<str>>) -> BTreeSet<Arc<str>> {
+/// Whether a server that was asked to tell of one resource, and of nothing else, says that it will. It may spell the address
+/// otherwise.
+fn tells_of_resources(acknowledged: &[u8]) -> bool {
     let said = || {
         let message = Members::read_bytes(acknowledged)?;
         let params = Members::read(message.get("params")?)?;
         let notifications = Members::read(params.get("notifications")?)?;
-        serde_json::from_str::<BTreeSet<Arc<str>>>(notifications.get("resourceSubscriptions")?).ok()
+        Some(!Elements::read(notifications.get("resourceSubscriptions")?, 1)?.first.is_empty())
     };
-    let said = said().unwrap_or_default();
-    asked.intersection(&said).cloned().collect()
+    said().unwrap_or(false)
 }
 
 impl Upstream {
-    /// What it says of its lists, and of these resources, to this agent's clients of this era, whose requests go the same
-    /// way. One that knows nothing of our session is met again; but once, if it says the same of the next.
+    /// What it says of its lists to this agent's clients of this era, whose requests go the same way. One that knows
+    /// nothing of our session is met again; but once, if it says the same of the next.
     ///
     /// # Errors
     /// If it cannot be reached, or says nothing on its own account.
@@ -93,11 +88,9 @@ impl Upstream {
         era: Era,
         capabilities: &str,
         may_forget: &mut bool,
-        resources: &BTreeSet<Arc<str>>,
-    ) -> Result<Heard, SendError> {
+    ) -> Result<(Stream, Refusals), SendError> {
         let says_nothing = || SendError::NotSent("it says nothing on its own account".to_owned());
         let (open, room) = self.as_clients_reach_it(agent, era, capabilities).await?;
-        let mut granted = BTreeSet::new();
         let stream = match (&open.lane, open.era) {
             (Lane::Child(child), Era::One) => Stream::of_child(child.listen()),
             (Lane::Http { upstream, headers }, Era::One) => {
@@ -114,41 +107,76 @@ impl Upstream {
                 }
                 Stream::over_http(body, parts.headers)
             }
-            (Lane::Child(_) | Lane::Http { .. }, Era::Two) => {
-                let ours = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
-                let nothing = HeaderMap::new();
-                let (lane, params) =
-                    framed(&open, "subscriptions/listen", &wishes(resources), Behalf::ours(&nothing));
-                let text = message::request(&ours, "subscriptions/listen", &params);
-                let route = Route { id: ours.clone(), progress: None };
-                let Answer::Stream(mut stream) = lane.ask(text.into(), route).await? else {
-                    return Err(says_nothing());
-                };
-                if let Lane::Child(child) = &open.lane
-                    && !child.is_shared()
-                {
-                    stream = stream.given_up_at_the_end(&ours, child);
-                }
-                // An answer ends it. One that listens is told first what it will hear.
-                match timeout(ACKNOWLEDGED_WITHIN, stream.next()).await {
-                    Ok(Ok(Some(event))) if Reply::to(&event.data, &ours).is_none() => {
-                        granted = agreed(&event.data, resources);
-                        stream
-                    }
-                    Ok(_) | Err(_) => return Err(says_nothing()),
-                }
-            }
+            (Lane::Child(_) | Lane::Http { .. }, Era::Two) => self.subscribed(&open, CHANGES).await?.0,
         };
         let stream = match &room {
             Some(room) => stream.kept_in(room),
             None => stream,
         };
-        let refusals = Refusals::by(open.lane.clone());
-        let resources = match open.era {
-            Era::One => Resources::ByRequest(OurSession(open)),
-            Era::Two => Resources::With(granted),
+        Ok((stream, Refusals::by(open.lane)))
+    }
+
+    /// The same, of one resource.
+    ///
+    /// # Errors
+    /// If it cannot be reached, or does not tell of it.
+    pub(crate) async fn listen_to(
+        &self,
+        agent: &str,
+        era: Era,
+        capabilities: &str,
+        uri: &str,
+    ) -> Result<Told, SendError> {
+        let (open, room) = self.as_clients_reach_it(agent, era, capabilities).await?;
+        match (open.era, room) {
+            (Era::One, Some(room)) => Ok(Told::InASession(OurSession { open, room })),
+            (Era::One, None) => Err(SendError::NotSent("there is no session".to_owned())),
+            (Era::Two, room) => {
+                let wish = format!(r#"{{"notifications":{{"resourceSubscriptions":[{}]}}}}"#, quoted(uri));
+                let (stream, acknowledged) = self.subscribed(&open, &wish).await?;
+                if !tells_of_resources(&acknowledged) {
+                    return Err(SendError::NotSent("it does not tell of that resource".to_owned()));
+                }
+                Ok(Told::OnAStream(match &room {
+                    Some(room) => stream.kept_in(room),
+                    None => stream,
+                }))
+            }
+        }
+    }
+
+    /// What a server without sessions says of what it is asked to tell, and what it has said first: what that will be.
+    async fn subscribed(&self, open: &Open, wishes: &str) -> Result<(Stream, Bytes), SendError> {
+        let ours = self.house.next_id.fetch_add(1, Ordering::Relaxed).to_string();
+        let nothing = HeaderMap::new();
+        let (lane, params) = framed(open, "subscriptions/listen", wishes, Behalf::ours(&nothing));
+        let text = message::request(&ours, "subscriptions/listen", &params);
+        let route = Route { id: ours.clone(), progress: None };
+        let says_nothing = || SendError::NotSent("it says nothing on its own account".to_owned());
+        let Answer::Stream(mut stream) = lane.ask(text.into(), route).await? else {
+            return Err(says_nothing());
         };
-        Ok(Heard { stream, refusals, resources })
+        if let Lane::Child(child) = &open.lane
+            && !child.is_shared()
+        {
+            stream = stream.given_up_at_the_end(&ours, child);
+        }
+        let acknowledged = async {
+            // An answer ends it. Some begin with a comment.
+            while let Ok(Some(event)) = stream.next().await {
+                if Reply::to(&event.data, &ours).is_some() {
+                    return None;
+                }
+                if is_acknowledged(&event.data) {
+                    return Some(event.data);
+                }
+            }
+            None
+        };
+        match timeout(ACKNOWLEDGED_WITHIN, acknowledged).await {
+            Ok(Some(acknowledged)) => Ok((stream, acknowledged)),
+            Ok(None) | Err(_) => Err(says_nothing()),
+        }
     }
 
     /// The way, and the place of the session that it is in.

@@ -31,7 +31,7 @@ pub(crate) use framing::{header_text, with_meta};
 pub(crate) use house::{Behalf, CALL_TRIES, Greeting, HouseError, NO_CAPABILITIES};
 pub(crate) use incoming::Stream;
 pub(crate) use lane::{Answer, Lane, Route};
-pub(crate) use listening::{Heard, OurSession, Resources};
+pub(crate) use listening::{OurSession, Told};
 pub(crate) use mailbox::{Hush, Mailbox, Post, Questions, Wants, mailbox};
 use patience::Patience;
 use process::Launch;

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use crate::between::heard_while;
 use crate::calls::text;
 use crate::client::{Answer, Client};
+use crate::mood::{Mood, before};
 use crate::programs;
 use crate::world::World;
 
@@ -55,9 +56,15 @@ fn is_update(said: &Value, uri: &str, subscription: Option<u64>) {
     assert_eq!(*said, all);
 }
 
-/// Until then what changes may be heard twice: by the stream that was there, and by the one that has taken its place.
-async fn the_streams_before_have_ended() {
-    tokio::time::sleep(Duration::from_millis(600)).await;
+/// Until the server tells nobody of anything any more.
+async fn comes_to_nothing(update: impl AsyncFn() -> Value) {
+    for _ in 0..1000 {
+        if update().await == json!([]) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("it is subscribed to for nobody");
 }
 
 async fn silence(heard: &mut Answer) {
@@ -77,19 +84,12 @@ async fn a_client_without_a_session_hears_of_a_resource_of_a_server_with_one() {
     // Another one subscribes to the same and goes: the first still hears, and once.
     let (other, _) = listening(&client, 8, &["stdio://note"]).await;
     drop(other);
-    the_streams_before_have_ended().await;
     assert_eq!(updated(&client, "update").await, json!(["stdio://note"]));
     is_update(&heard.next().await.unwrap(), "stdio://note", Some(7));
     silence(&mut heard).await;
     // When nobody wants to hear any more, the server is told.
     drop(heard);
-    for _ in 0..1000 {
-        if updated(&client, "update").await == json!([]) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("it is subscribed to for nobody");
+    comes_to_nothing(async || updated(&client, "update").await).await;
 }
 
 #[tokio::test]
@@ -109,7 +109,6 @@ async fn a_session_hears_of_a_resource_of_a_server_without_any() {
         assert_eq!(asked(&client, "resources/subscribe", "two://note").await["result"], json!({}), "{path}");
         let refused = asked(&client, "resources/subscribe", "two://secret").await;
         assert_eq!(refused["error"]["code"], -32602, "{path} {refused}");
-        the_streams_before_have_ended().await;
         assert_eq!(update().await, json!(["two://note"]), "{path}");
         is_update(&heard.next().await.unwrap(), "two://note", None);
         assert_eq!(
@@ -117,14 +116,13 @@ async fn a_session_hears_of_a_resource_of_a_server_without_any() {
             json!({}),
             "{path}"
         );
-        the_streams_before_have_ended().await;
-        assert_eq!(update().await, json!([]), "{path}");
+        comes_to_nothing(update).await;
         silence(&mut heard).await;
         // Whoever subscribes before it listens hears as well.
         drop(heard);
         assert_eq!(asked(&client, "resources/subscribe", "two://note").await["result"], json!({}), "{path}");
         let mut heard = client.send(Method::GET, String::new()).await;
-        let again = async || drop(update().await);
+        let again = async || drop(client.call(3, tool, json!({})).await);
         is_update(&heard_while(&mut heard, again).await, "two://note", None);
         // The stream ends with its session.
         assert!(client.send(Method::DELETE, String::new()).await.status.is_success());
@@ -154,10 +152,12 @@ async fn behind_one_endpoint_each_resource_is_asked_of_the_server_that_has_it() 
     let two = world.client("/mcp/two");
     // A client of the same agent, and of no concern to the other.
     let (mut beside, _) = listening(&two, 9, &["two://secret"]).await;
-    the_streams_before_have_ended().await;
-    assert_eq!(updated(&client, "one__update").await, json!(["nobody://knows", "stdio://note"]));
-    for uri in ["nobody://knows", "stdio://note"] {
-        is_update(&heard.next().await.unwrap(), uri, Some(7));
+    // In the order in which they were asked for, which is none.
+    let changed = updated(&client, "one__update").await;
+    let changed = changed.as_array().unwrap();
+    assert_eq!(changed.len(), 2, "{changed:?}");
+    for uri in changed {
+        is_update(&heard.next().await.unwrap(), uri.as_str().unwrap(), Some(7));
     }
     assert_eq!(updated(&client, "two__update").await, json!(["two://note"]));
     is_update(&heard.next().await.unwrap(), "two://note", Some(7));
@@ -204,4 +204,84 @@ async fn what_is_of_no_use_is_refused_and_said() {
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let (_heard, told) = listening(&world.client("/mcp/one"), 7, &many).await;
     assert_eq!(told.as_array().unwrap().len(), 256);
+}
+
+/// A server without sessions whose streams end as soon as they have begun; of `note://bad` it does not want to hear.
+async fn breathless() -> Mood {
+    Mood::start(|message, _| {
+        let two = message["params"]["_meta"].get("io.modelcontextprotocol/protocolVersion").is_some();
+        let wanted = &message["params"]["notifications"];
+        match message["method"].as_str().unwrap() {
+            _ if !two => Mood::refused(message),
+            "server/discover" => {
+                let capabilities = json!({"tools": {}, "resources": {"subscribe": true}});
+                Mood::said(message, &json!({"supportedVersions": ["2026-07-28"], "capabilities": capabilities}))
+            }
+            "subscriptions/listen" if wanted["resourceSubscriptions"] == json!(["note://bad"]) => {
+                Mood::refused(message)
+            }
+            "subscriptions/listen" => {
+                let params = json!({"notifications": wanted, "_meta": {"io.modelcontextprotocol/subscriptionId": message["id"]}});
+                let said = json!({"jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params});
+                // Something else comes first.
+                (200, format!("data:\n\ndata: {said}\n\n"))
+            }
+            _ => Mood::refused(message),
+        }
+    })
+    .await
+}
+
+#[tokio::test]
+async fn a_server_whose_streams_end_is_asked_again_and_what_it_refuses_is_not_others_loss() {
+    let server = breathless().await;
+    let world = before(&server).await;
+    let client = with_session(&world, "/mcp").await;
+    // Its lists are listened to by now, with pauses.
+    let mut heard = client.send(Method::GET, String::new()).await;
+    for _ in 0..2 {
+        let refused = asked(&client, "resources/subscribe", "note://bad").await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+        assert_eq!(asked(&client, "resources/subscribe", "note://good").await["result"], json!({}));
+    }
+    // Nobody knows what has become of it meanwhile, and of nothing else.
+    let update = loop {
+        let said = heard.next().await.unwrap();
+        if said["method"] == "notifications/resources/updated" {
+            break said;
+        }
+    };
+    assert_eq!(update["params"], json!({"uri": "note://good"}));
+}
+
+#[tokio::test]
+async fn a_server_that_says_nothing_on_its_own_account_tells_of_no_resource() {
+    // It answers every request in its sessions, and has no standing stream.
+    let server = Mood::start(|message, _| match message["method"].as_str().unwrap() {
+        "initialize" => Mood::met(message),
+        "server/discover" => Mood::refused(message),
+        _ => Mood::said(message, &json!({})),
+    })
+    .await;
+    let world = before(&server).await;
+    let client = world.client("/mcp");
+    let (_heard, told) = listening(&client, 7, &["note://good"]).await;
+    assert_eq!(told, Value::Null);
+}
+
+#[tokio::test]
+async fn whoever_took_it_is_told_that_nobody_wants_it_any_more() {
+    // The first refuses what the second takes.
+    let server = breathless().await;
+    let config = format!(
+        "version: 1\nupstreams:\n{}  one: {{command: ['{}']}}\n",
+        server.config("a"),
+        programs::program().display()
+    );
+    let world = World::start(&config).await;
+    let client = with_session(&world, "/mcp").await;
+    assert_eq!(asked(&client, "resources/subscribe", "note://bad").await["result"], json!({}));
+    assert_eq!(text(&client.call(3, "one__update", json!({})).await), r#"["note://bad"]"#);
+    assert_eq!(asked(&client, "resources/unsubscribe", "note://bad").await["result"], json!({}));
+    assert_eq!(text(&client.call(3, "one__update", json!({})).await), "[]");
 }

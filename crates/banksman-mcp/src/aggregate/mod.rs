@@ -1,19 +1,18 @@
 //! All servers behind one endpoint: their lists put together, tools and prompts under `server__name`.
 
+mod listening;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
 use banksman_core::json::Json;
-use bytes::Bytes;
-use http::{HeaderMap, Method, Response, StatusCode};
-use tokio::sync::mpsc;
+use http::{Response, StatusCode};
+pub(crate) use listening::{end, listen};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use crate::body::{self, Body};
-use crate::catalogue::Catalogue;
-use crate::errand::QUEUE;
 use crate::gateway::{Gateway, bad_request};
 use crate::labels;
 use crate::lists::is_reserved;
@@ -22,13 +21,11 @@ use crate::owners::Listed;
 use crate::raw::{Elements, Members, quoted};
 use crate::relay::{new_session, sealed};
 use crate::session::Session;
-use crate::upstream::Stream;
-use crate::upstream::http::{SESSION, own_headers};
-use crate::upstream::lane::is_event_stream;
+use crate::upstream::http::SESSION;
 use crate::upstream::reply::Reply;
-use crate::upstream::{HouseError, Lane, Upstream};
+use crate::upstream::{HouseError, Route, Upstream};
 use crate::visit::Visit;
-use crate::{changes, eras, headers, relay, sse, tasks, wait_tool, words};
+use crate::{changes, eras, headers, relay, tasks, wait_tool, words};
 
 /// So much of one server's list is read.
 const MAX_PAGES: usize = 100;
@@ -53,9 +50,8 @@ pub(crate) async fn answer(mut visit: Box<Visit>) -> Response<Body> {
         Shape::Request("resources/subscribe" | "resources/unsubscribe") if visit.era == Era::Two => {
             headers::no_such_method(&id)
         }
-        Shape::Request("resources/read" | "resources/subscribe" | "resources/unsubscribe") => {
-            resource(&visit).await
-        }
+        Shape::Request("resources/read" | "resources/subscribe") => resource(&visit).await,
+        Shape::Request("resources/unsubscribe") => unsubscribe(&visit).await,
         Shape::Request("completion/complete") => completion(visit).await,
         Shape::Request("tools/call") | Shape::Notification("tools/call") => called(visit).await,
         Shape::Request("prompts/get") => match addressed(&mut visit) {
@@ -392,6 +388,23 @@ async fn the_first_who_can(visit: &Visit, place: In) -> Response<Body> {
     }
 }
 
+/// Who was asked to tell of the resource may not be who would be asked now.
+async fn unsubscribe(visit: &Visit) -> Response<Body> {
+    if let (Some(session), Some(uri)) = (&visit.session, visit.message.text_param("uri")) {
+        for upstream in visit.gateway.upstreams.values() {
+            visit.gateway.changes.unwish(upstream, session, uri);
+        }
+        let mut told = JoinSet::new();
+        for lane in visit.gateway.sessions.open_lanes(&session.key) {
+            let route = Route { id: visit.message.id(), progress: None };
+            let request = visit.bytes();
+            told.spawn(async move { drop(timeout(TOLD_WITHIN, lane.answer(request, route)).await) });
+        }
+        told.join_all().await;
+    }
+    done(visit, "{}")
+}
+
 /// Tells every server that this session has met.
 async fn everyone(visit: &Visit) {
     let Some(session) = &visit.session else { return };
@@ -422,68 +435,5 @@ async fn to_whom_it_answers(visit: &Visit) -> Response<Body> {
     match told {
         Ok(_) => body::empty(StatusCode::ACCEPTED),
         Err(error) => relay::unreachable("null", &upstream, &error),
-    }
-}
-
-/// What all servers say on their own account.
-pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> Response<Body> {
-    let Some(session) = session else { return body::empty(StatusCode::METHOD_NOT_ALLOWED) };
-    let (messages, receiver) = mpsc::channel(QUEUE);
-    for upstream in gateway.upstreams.values() {
-        let (gateway, upstream) = (Arc::clone(gateway), Arc::clone(upstream));
-        let (session, messages) = (session.clone(), messages.clone());
-        // Each by itself: the client hears the others while one is not there yet.
-        tokio::spawn(async move {
-            let heard = async {
-                match gateway.sessions.lane(&upstream, &session).await {
-                    Ok(lane) => forward(&gateway.catalogue, &upstream.name, lane, &messages).await,
-                    Err(_) if upstream.speaks(Era::One).await == Ok(false) => {
-                        changes::forward(&gateway, &upstream, &session, &messages).await;
-                    }
-                    Err(_) => {}
-                }
-            };
-            tokio::select! {
-                () = heard => {}
-                () = messages.closed() => {}
-            }
-        });
-    }
-    body::events(crate::stream::as_events(receiver))
-}
-
-async fn forward(catalogue: &Catalogue, server: &str, lane: Lane, to: &mpsc::Sender<Bytes>) {
-    let mut stream = match lane {
-        Lane::Child(child) => Stream::of_child(child.listen()),
-        Lane::Http { upstream, headers } => match upstream.send(Method::GET, headers, Bytes::new()).await {
-            Ok(response) if is_event_stream(response.headers()) => {
-                let (parts, body) = response.into_parts();
-                Stream::over_http(body, parts.headers)
-            }
-            Ok(_) | Err(_) => return,
-        },
-    };
-    while let Ok(Some(sse::Event { data, .. })) = stream.next().await {
-        if data.is_empty() || !relay::may_pass(catalogue, server, "null", &data) {
-            continue;
-        }
-        let message = labels::outward(server, &data).map_or(data, Bytes::from);
-        if to.send(message).await.is_err() {
-            return;
-        }
-    }
-}
-
-/// Ends the sessions behind a session. Nobody waits for that.
-pub(crate) fn end(lanes: Vec<Lane>) {
-    for lane in lanes {
-        if let Lane::Http { upstream, headers } = lane {
-            let session = headers.get(SESSION).cloned();
-            let mut headers: HeaderMap = own_headers();
-            headers.extend(session.map(|session| (SESSION, session)));
-            tokio::spawn(async move {
-                drop(timeout(TOLD_WITHIN, upstream.send(Method::DELETE, headers, Bytes::new())).await);
-            });
-        }
     }
 }
