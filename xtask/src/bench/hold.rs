@@ -47,8 +47,11 @@ const HELD_BY_AGENT: usize = 8_000;
 /// How many reviewers decide at a time, first and last; those who wait are divided among the two.
 const REVIEWERS: [usize; 2] = [1, 16];
 
-/// How many clients look at a time at what others will wait for.
-const READERS: usize = 16;
+/// How many clients look at a time at what others will wait for: so many that all of the server's ways to read are used.
+const READERS: usize = 256;
+
+/// How often they look at the most until that fills nothing more.
+const LOOKS: usize = 8;
 
 /// How long one request may wait.
 const PATIENCE: u32 = 600;
@@ -64,8 +67,7 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     // Far apart in time, so that no cache can hold them all.
     let every = (options.pending / options.waiters.max(1)).max(1);
     let awaited: Vec<&Held> = held.iter().step_by(every).take(options.waiters).collect();
-    look(&house, &awaited, &agents)?;
-    let holding = settled(&house)?;
+    let holding = look(&house, &awaited, &agents)?;
     let room = Room::new(awaited, &agents, &house.reviewer);
     let mut fleet = Fleet::new()?;
     let addresses = house.addresses();
@@ -123,11 +125,21 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Looks at all of them once, without waiting. What reading fills is no part of what waiting costs.
-fn look(house: &House, awaited: &[&Held], agents: &[String]) -> anyhow::Result<()> {
+/// Looks at all of them, without waiting, until nothing more is filled by it, and says what memory there is then. What reading
+/// fills is no part of what waiting costs.
+fn look(house: &House, awaited: &[&Held], agents: &[String]) -> anyhow::Result<u64> {
     let part = awaited.len().div_ceil(READERS).max(1);
-    let scripts = awaited.chunks(part).map(|awaited| Looker { left: awaited.iter(), agents });
-    drive(&house.addresses(), scripts.collect()).map(drop)
+    let mut before = settled(house)?;
+    for _ in 0..LOOKS {
+        let scripts = awaited.chunks(part).map(|awaited| Looker { left: awaited.iter(), agents });
+        drive(&house.addresses(), scripts.collect())?;
+        let now = settled(house)?;
+        if now < before + before / 100 {
+            return Ok(now);
+        }
+        before = now;
+    }
+    Ok(before)
 }
 
 /// A client that looks at one action after the other.
