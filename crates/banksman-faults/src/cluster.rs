@@ -297,10 +297,14 @@ fn spawn(
     let mut postgres = as_user(user, &programs.join("postgres"));
     postgres.arg("-D").arg(data).arg("-k").arg(folder);
     let settings: &[&str] = match durability {
-        // Tests ask how much each statement reads.
-        Durability::Forgetful => {
-            &["fsync=off", "shared_buffers=64MB", "shared_preload_libraries=pg_stat_statements"]
-        }
+        // Tests ask how much each statement reads. With fewer places, the statements of one test would be forgotten for those of
+        // others, and it would seem to read less and less.
+        Durability::Forgetful => &[
+            "fsync=off",
+            "shared_buffers=64MB",
+            "shared_preload_libraries=pg_stat_statements",
+            "pg_stat_statements.max=50000",
+        ],
         Durability::Durable => &["fsync=on", "synchronous_commit=on", "shared_buffers=256MB"],
     };
     for setting in [&SETTINGS, settings].concat() {

@@ -39,7 +39,7 @@ impl Gateway {
                 }
             }
             first = false;
-            self.sessions.sweep(&self.holds.sessions());
+            self.sessions.sweep(IDLE, &self.holds.sessions());
             self.parked.sweep();
             for upstream in self.upstreams.values() {
                 crate::aggregate::end(upstream.house.take_idle(IDLE));

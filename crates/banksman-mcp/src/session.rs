@@ -47,7 +47,12 @@ pub(crate) struct Session {
 struct Running {
     lane: Lane,
     used_at: Instant,
+    /// Held by whoever listens to it.
+    heard: Heard,
 }
+
+/// That somebody listens in a session: while this is there, it is in use.
+pub(crate) type Heard = Arc<()>;
 
 impl Running {
     fn is_gone(&self) -> bool {
@@ -153,7 +158,7 @@ impl Sessions {
             return Err(SendError::NotSent("the session has ended".to_owned()));
         }
         let key = (session.key.clone(), upstream.name.clone());
-        let kept = Running { lane: lane.clone(), used_at: Instant::now() };
+        let kept = Running { lane: lane.clone(), used_at: Instant::now(), heard: Heard::default() };
         running.insert(key, kept);
         Ok(lane)
     }
@@ -168,6 +173,12 @@ impl Sessions {
 
     fn level(&self, key: &str) -> Option<String> {
         self.levels.lock().unwrap_or_else(PoisonError::into_inner).get(key).cloned()
+    }
+
+    /// Keeps a way open for as long as what it gives back is there.
+    pub(crate) fn hear(&self, upstream: &Upstream, session: &Session) -> Option<Heard> {
+        let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        running.get(&(session.key.clone(), upstream.name.clone())).map(|running| Arc::clone(&running.heard))
     }
 
     fn find(&self, key: &(String, String)) -> Option<Lane> {
@@ -197,11 +208,16 @@ impl Sessions {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).keys.contains(key)
     }
 
-    /// Ends programs that nobody uses, but for those of sessions in which something is still to run.
-    pub(crate) fn sweep(&self, needed: &HashSet<String>) {
+    /// Ends programs that nobody has used or listened to for so long, but for those of sessions in which something is still to
+    /// run.
+    pub(crate) fn sweep(&self, idle: Duration, needed: &HashSet<String>) {
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
         running.retain(|(session, _), running| {
-            let used = running.used_at.elapsed() < IDLE || needed.contains(session);
+            let is_heard = Arc::strong_count(&running.heard) > 1;
+            if is_heard {
+                running.used_at = Instant::now();
+            }
+            let used = is_heard || running.used_at.elapsed() < idle || needed.contains(session);
             used && !running.is_gone()
         });
         let in_use: HashSet<&String> = running.keys().map(|(session, _)| session).collect();
@@ -210,5 +226,39 @@ impl Sessions {
         if levels.len() >= LEVELS {
             levels.retain(|session, _| in_use.contains(session));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderMap;
+
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn a_session_that_somebody_listens_in_is_not_idle() {
+        let config = "version: 1\nupstreams: {notes: {url: 'http://127.0.0.1:9/mcp'}}\n";
+        let config = Config::parse("mcp.yaml", config).unwrap();
+        let upstream = Upstream::new("notes", &config.upstreams["notes"]);
+        let Reach::Http(http) = &upstream.reach else { panic!("it is a program") };
+        let session = Session {
+            agent: "riley".to_owned(),
+            endpoint: String::new(),
+            key: "mine".to_owned(),
+            upstream: None,
+            client: ClientSays::default(),
+            initialize: None,
+        };
+        let sessions = Sessions::default();
+        sessions.keep(&upstream, &session, Lane::http(http, HeaderMap::new(), None)).unwrap();
+        let heard = sessions.hear(&upstream, &session).unwrap();
+        sessions.sweep(Duration::ZERO, &HashSet::new());
+        assert_eq!(sessions.open_lanes("mine").len(), 1);
+        drop(heard);
+        sessions.sweep(IDLE, &HashSet::new());
+        assert_eq!(sessions.open_lanes("mine").len(), 1, "it was listened to just now");
+        sessions.sweep(Duration::ZERO, &HashSet::new());
+        assert_eq!(sessions.open_lanes("mine").len(), 0);
     }
 }

@@ -1,10 +1,12 @@
 //! Standing streams, and the end of sessions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::mpsc;
+use tokio::time::sleep;
 
 use crate::body::{self, Body};
 use crate::changes;
@@ -13,10 +15,13 @@ use crate::gateway::{Behind, Gateway};
 use crate::labels::Ids;
 use crate::message::Era;
 use crate::relay::{pass_back, unreachable};
-use crate::session::Session;
+use crate::session::{Heard, Session};
 use crate::sse;
 use crate::upstream::http::passed_on;
 use crate::upstream::{Lane, Mailbox, Reach};
+
+/// How often a client hears that it is still connected.
+pub(crate) const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// What the server says on its own account.
 pub(crate) async fn listen(
@@ -52,7 +57,10 @@ pub(crate) async fn listen(
         Reach::Program => {
             let Some(session) = session else { return body::empty(StatusCode::METHOD_NOT_ALLOWED) };
             match gateway.sessions.child(upstream, &session).await {
-                Ok(child) => body::events(as_events(from_mailbox(child.listen()))),
+                Ok(child) => {
+                    let heard = gateway.sessions.hear(upstream, &session);
+                    body::events(as_events(from_mailbox(child.listen(), heard)))
+                }
                 Err(error) => unreachable("null", upstream, &error),
             }
         }
@@ -60,9 +68,10 @@ pub(crate) async fn listen(
 }
 
 /// What a program says on its own account, for as long as somebody listens: what it says later is kept for who listens next.
-fn from_mailbox(mut unasked: Mailbox) -> mpsc::Receiver<Bytes> {
+fn from_mailbox(mut unasked: Mailbox, heard: Option<Heard>) -> mpsc::Receiver<Bytes> {
     let (messages, receiver) = mpsc::channel(1);
     tokio::spawn(async move {
+        let _heard = heard;
         loop {
             let message = tokio::select! {
                 message = unasked.recv() => message,
@@ -84,12 +93,16 @@ pub(crate) fn as_events(mut messages: mpsc::Receiver<Bytes>) -> mpsc::Receiver<B
         // Something at once, so that the client knows that it is connected.
         let mut sent = events.send(Bytes::from_static(b": connected\n\n")).await;
         while sent.is_ok() {
-            let message = tokio::select! {
-                message = messages.recv() => message,
-                () = events.closed() => None,
+            let event = tokio::select! {
+                message = messages.recv() => match message {
+                    Some(message) => sse::event(&String::from_utf8_lossy(&message)),
+                    None => return,
+                },
+                // Whether it still is, only writing to it shows.
+                () = sleep(HEARTBEAT) => Bytes::from_static(sse::COMMENT),
+                () = events.closed() => return,
             };
-            let Some(message) = message else { return };
-            sent = events.send(sse::event(&String::from_utf8_lossy(&message))).await;
+            sent = events.send(event).await;
         }
     });
     receiver

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, Method, Response, StatusCode};
 use tokio::sync::mpsc;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::TOLD_WITHIN;
 use crate::body::{self, Body};
@@ -21,9 +21,11 @@ use crate::upstream::lane::is_event_stream;
 use crate::upstream::{Lane, Stream};
 use crate::{changes, relay, sse};
 
-/// A server that is not there when a client begins to listen is met after this long, and twice as long each time.
+/// A server that is not there, or not any more, is listened to after this long, and twice as long each time; after one that was
+/// heard for so long, soon.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+const LIVED: Duration = Duration::from_secs(60);
 
 /// What all servers say on their own account.
 pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> Response<Body> {
@@ -39,15 +41,25 @@ pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> 
                 loop {
                     match gateway.sessions.lane(&upstream, &session).await {
                         Ok(lane) => {
-                            return forward(&gateway.catalogue, &upstream.name, lane, &messages).await;
+                            let _heard = gateway.sessions.hear(&upstream, &session);
+                            let since = Instant::now();
+                            if !forward(&gateway.catalogue, &upstream.name, lane, &messages).await {
+                                return;
+                            }
+                            if since.elapsed() >= LIVED {
+                                pause = FIRST_PAUSE;
+                            }
                         }
                         Err(_) if upstream.speaks(Era::One).await == Ok(false) => {
                             return changes::forward(&gateway, &upstream, &session, &messages).await;
                         }
-                        Err(_) if gateway.sessions.has_ended(&session.key) => return,
                         // It may be there later.
-                        Err(_) => sleep(pause).await,
+                        Err(_) => {}
                     }
+                    if gateway.sessions.has_ended(&session.key) {
+                        return;
+                    }
+                    sleep(pause).await;
                     pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
                 }
             };
@@ -60,7 +72,9 @@ pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> 
     body::events(crate::stream::as_events(receiver))
 }
 
-async fn forward(catalogue: &Catalogue, server: &str, lane: Lane, to: &mpsc::Sender<Bytes>) {
+/// Passes on what a server says until it ends. False if there is nothing to wait for: it says nothing on its own account, or
+/// nobody hears it.
+async fn forward(catalogue: &Catalogue, server: &str, lane: Lane, to: &mpsc::Sender<Bytes>) -> bool {
     let mut stream = match lane {
         Lane::Child(child) => Stream::of_child(child.listen()),
         Lane::Http { upstream, headers } => match upstream.send(Method::GET, headers, Bytes::new()).await {
@@ -68,7 +82,8 @@ async fn forward(catalogue: &Catalogue, server: &str, lane: Lane, to: &mpsc::Sen
                 let (parts, body) = response.into_parts();
                 Stream::over_http(body, parts.headers)
             }
-            Ok(_) | Err(_) => return,
+            Ok(_) => return false,
+            Err(_) => return true,
         },
     };
     while let Ok(Some(sse::Event { data, .. })) = stream.next().await {
@@ -77,9 +92,10 @@ async fn forward(catalogue: &Catalogue, server: &str, lane: Lane, to: &mpsc::Sen
         }
         let message = labels::outward(server, &data).map_or(data, Bytes::from);
         if to.send(message).await.is_err() {
-            return;
+            return false;
         }
     }
+    true
 }
 
 /// Ends the sessions behind a session. Nobody waits for that.

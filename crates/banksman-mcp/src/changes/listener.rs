@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::sync::watch;
-use tokio::time::{Instant, sleep};
+use tokio::sync::{Notify, Semaphore, watch};
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::MOST_RESOURCES;
 use super::change::{Change, LISTS};
@@ -25,6 +25,9 @@ pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// One that was heard for so long is heard again soon.
 pub(super) const LIVED: Duration = Duration::from_secs(60);
 
+/// When everybody has gone, a server is told so; that is looked for this often.
+const FAREWELL: Duration = Duration::from_millis(100);
+
 /// How often to look whether anybody still listens.
 const LOOK: Duration = Duration::from_secs(5);
 
@@ -41,27 +44,55 @@ type Key = (String, Audience);
 
 /// Every server that somebody listens to.
 #[derive(Default, Clone)]
-pub(super) struct Listeners(Arc<Mutex<HashMap<Key, Arc<Listener>>>>);
+pub(super) struct Listeners(Arc<Mutex<Inside>>);
+
+#[derive(Default)]
+struct Inside {
+    listeners: HashMap<Key, Arc<Listener>>,
+    /// For how many resources of a server each agent has room.
+    places: HashMap<(String, String), Weak<Semaphore>>,
+}
+
+impl Inside {
+    fn places(&mut self, server: &str, agent: &str) -> Arc<Semaphore> {
+        self.places.retain(|_, places| places.strong_count() > 0);
+        let key = (server.to_owned(), agent.to_owned());
+        if let Some(places) = self.places.get(&key).and_then(Weak::upgrade) {
+            return places;
+        }
+        let places = Arc::new(Semaphore::new(MOST_RESOURCES));
+        self.places.insert(key, Arc::downgrade(&places));
+        places
+    }
+}
 
 impl Listeners {
+    fn inside(&self) -> MutexGuard<'_, Inside> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Somebody wants to know what changes from now on.
     pub(super) fn ear(&self, upstream: &Arc<Upstream>, audience: &Audience) -> Ear {
         let key = (upstream.name.clone(), audience.clone());
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let listener = all.entry(key.clone()).or_insert_with(|| {
-            let listener = Listener::new(Arc::clone(upstream), audience.clone());
-            tokio::spawn(listen(self.clone(), key, Arc::clone(&listener)));
-            listener
-        });
-        Ear { news: listener.news.subscribe(), listener: Arc::clone(listener) }
+        let mut inside = self.inside();
+        if let Some(listener) = inside.listeners.get(&key) {
+            return Ear::of(listener);
+        }
+        let places = inside.places(&upstream.name, &audience.agent);
+        let listener = Listener::new(Arc::clone(upstream), audience.clone(), places);
+        inside.listeners.insert(key.clone(), Arc::clone(&listener));
+        // Before it is looked whether anybody listens.
+        let ear = Ear::of(&listener);
+        tokio::spawn(listen(self.clone(), key, listener));
+        ear
     }
 
-    /// Whether nobody wants to know any more; whoever does next begins anew.
+    /// Whether nobody wants to know any more, and the server has been told so; whoever does next begins anew.
     fn is_over(&self, key: &Key, listener: &Listener) -> bool {
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_over = listener.is_unheard();
+        let mut inside = self.inside();
+        let is_over = listener.is_unheard() && listener.is_asked_nothing();
         if is_over {
-            all.remove(key);
+            inside.listeners.remove(key);
         }
         is_over
     }
@@ -84,8 +115,11 @@ pub(super) struct Listener {
     pub(super) audience: Audience,
     news: broadcast::Sender<Change>,
     pub(super) hearing: watch::Sender<Hearing>,
+    /// Ends its pause, if it cannot be heard.
+    pub(super) try_again: Notify,
     /// The single resources that somebody wants to hear of.
     resources: Mutex<Resources>,
+    places: Arc<Semaphore>,
 }
 
 /// Who hears what changes. While it is there, the server is listened to.
@@ -95,6 +129,10 @@ pub(super) struct Ear {
 }
 
 impl Ear {
+    fn of(listener: &Arc<Listener>) -> Self {
+        Self { news: listener.news.subscribe(), listener: Arc::clone(listener) }
+    }
+
     /// Where to say what is to be heard.
     pub(super) fn listener(&self) -> &Arc<Listener> {
         &self.listener
@@ -118,10 +156,11 @@ impl Ear {
 }
 
 impl Listener {
-    fn new(upstream: Arc<Upstream>, audience: Audience) -> Arc<Self> {
+    fn new(upstream: Arc<Upstream>, audience: Audience, places: Arc<Semaphore>) -> Arc<Self> {
         let (news, _) = broadcast::channel(WAITING);
         let hearing = watch::Sender::new(Hearing::NotYet);
-        Arc::new(Self { upstream, audience, news, hearing, resources: Mutex::default() })
+        let (try_again, resources) = (Notify::new(), Mutex::default());
+        Arc::new(Self { upstream, audience, news, hearing, try_again, resources, places })
     }
 
     fn resources(&self) -> MutexGuard<'_, Resources> {
@@ -136,13 +175,16 @@ impl Listener {
         }
         // Those that nobody wants, and that the server has been told so of.
         resources.retain(|_, (resource, turn)| resource.strong_count() > 0 || Arc::strong_count(turn) > 1);
-        if resources.len() >= MOST_RESOURCES {
-            return None;
-        }
+        let place = Arc::clone(&self.places).try_acquire_owned().ok()?;
         let turn = resources.get(uri).map(|(_, turn)| Arc::clone(turn)).unwrap_or_default();
-        let resource = Resource::listen(self, uri, Arc::clone(&turn));
+        let resource = Resource::listen(self, uri, Arc::clone(&turn), place);
         resources.insert(Arc::clone(uri), (Arc::downgrade(&resource), turn));
         Some(Wish::new(resource))
+    }
+
+    /// Whether the server is neither asked for a resource, nor to be told that nobody wants one.
+    fn is_asked_nothing(&self) -> bool {
+        self.resources().values().all(|(_, turn)| Arc::strong_count(turn) == 1)
     }
 
     fn is_unheard(&self) -> bool {
@@ -179,7 +221,12 @@ async fn listen(all: Listeners, key: Key, listener: Arc<Listener>) {
     let mut pause = FIRST_PAUSE;
     let (mut missed, mut may_forget, mut streams) = (false, true, 0);
     while !all.is_over(&key, &listener) {
+        if listener.is_unheard() {
+            sleep(FAREWELL).await;
+            continue;
+        }
         // Some answer only when they have something to say.
+        let could_forget = may_forget;
         let opened = tokio::select! {
             opened = upstream.listen(agent, *era, capabilities, &mut may_forget) => opened,
             () = listener.left() => continue,
@@ -200,12 +247,16 @@ async fn listen(all: Listeners, key: Key, listener: Arc<Listener>) {
                 }
                 may_forget = true;
             }
+            // It knew nothing of our session, and is met again at once.
+            Err(_) if could_forget && !may_forget => continue,
             Err(error) => tracing::debug!(upstream = upstream.name, %error, "a server is not heard"),
         }
         listener.hearing.send_replace(Hearing::Not);
         missed = true;
+        let soon = Instant::now() + FIRST_PAUSE;
         tokio::select! {
             () = sleep(pause) => {}
+            () = async { listener.try_again.notified().await; sleep_until(soon).await } => {}
             () = listener.left() => {}
         }
         pause = pause.saturating_mul(2).min(LONGEST_PAUSE);

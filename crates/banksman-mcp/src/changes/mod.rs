@@ -14,6 +14,7 @@ use bytes::Bytes;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
 
+use change::Change;
 use listener::{Audience, Listeners};
 use resource::Wish;
 pub(crate) use subscription::subscribe;
@@ -95,6 +96,13 @@ pub(crate) async fn forward(
     }
     let mut ear = changes.listeners.ear(upstream, &sessions_of(&session.agent));
     let mut wishes: Vec<Wish> = Vec::new();
+    // Nobody knows what became of these while it did not listen.
+    let before = hearing.uris.borrow().clone();
+    for uri in &before {
+        if to.send(Change::of(uri).message().into()).await.is_err() {
+            return;
+        }
+    }
     loop {
         let wanted = hearing.uris.borrow_and_update().clone();
         wishes.retain(|wish| wanted.contains(wish.uri()));

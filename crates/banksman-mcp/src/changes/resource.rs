@@ -6,7 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::{Mutex, Notify, watch};
+use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::change::Change;
@@ -15,6 +15,12 @@ use crate::upstream::{OurSession, Stream, Told};
 
 /// How long whoever wants to hear of a resource waits until the server has said whether it tells.
 const GRANTED_WITHIN: Duration = Duration::from_secs(15);
+
+/// How long it may take until a server's stream has begun.
+const HEARD_WITHIN: Duration = Duration::from_secs(2);
+
+/// The same for one that has ended.
+const HEARD_AGAIN_WITHIN: Duration = Duration::from_secs(4);
 
 /// A resource that somebody wants to hear of. When this is dropped, nobody does.
 pub(super) struct Resource {
@@ -59,7 +65,13 @@ impl Wish {
 pub(super) type Turn = Arc<Mutex<()>>;
 
 impl Resource {
-    pub(super) fn listen(listener: &Arc<Listener>, uri: &Arc<str>, turn: Turn) -> Arc<Self> {
+    /// `place` is one of those that its agent has.
+    pub(super) fn listen(
+        listener: &Arc<Listener>,
+        uri: &Arc<str>,
+        turn: Turn,
+        place: OwnedSemaphorePermit,
+    ) -> Arc<Self> {
         let (says, granted) = watch::channel(None);
         let (uri, listener, wanted_anew) = (Arc::clone(uri), Arc::clone(listener), Arc::default());
         let resource = Self {
@@ -70,11 +82,15 @@ impl Resource {
         };
         let resource = Arc::new(resource);
         tokio::spawn(async move {
-            let turn = turn.lock().await;
+            let turn = tokio::select! {
+                biased;
+                () = says.closed() => return,
+                turn = turn.lock() => turn,
+            };
             let listening =
                 Listening { uri, listener, granted: says, wanted_anew, missed: false, session: None };
             listening.run().await;
-            drop(turn);
+            drop((turn, place));
         });
         resource
     }
@@ -106,8 +122,9 @@ impl Listening {
     async fn run(mut self) {
         let granted = self.granted.clone();
         tokio::select! {
-            () = self.hear_always() => {}
+            biased;
             () = granted.closed() => {}
+            () = self.hear_always() => {}
         }
         if let Some(session) = self.session.take() {
             session.ask(&self.listener.upstream, "resources/unsubscribe", &self.uri).await;
@@ -162,13 +179,20 @@ impl Listening {
     /// that comes first.
     async fn hear_in(&mut self, session: OurSession) -> Outcome {
         let mut hearing = self.listener.hearing.subscribe();
-        let known = hearing.wait_for(|hearing| *hearing != Hearing::NotYet).await.map(|hearing| *hearing);
-        let Ok(now) = known else { return Outcome::Refused };
+        let is_known = hearing.wait_for(|hearing| *hearing != Hearing::NotYet);
+        // Some servers begin their stream when they have something to say, and that may be when they are asked.
+        let _ = timeout(HEARD_WITHIN, is_known).await;
+        let now = *hearing.borrow_and_update();
         if now == Hearing::Not {
-            // Whoever asks now need not wait; who was told before is told when it is heard again.
-            self.granted
-                .send_if_modified(|granted| granted.is_none().then(|| *granted = Some(false)).is_some());
-            let _ = hearing.wait_for(|hearing| *hearing != now).await;
+            self.listener.try_again.notify_one();
+            let is_on = hearing.wait_for(|hearing| matches!(hearing, Hearing::On(_)));
+            if timeout(HEARD_AGAIN_WITHIN, is_on).await.is_err() {
+                // Whoever asks now need not wait; who was told before is told when it is heard again.
+                let refuse =
+                    |granted: &mut Option<bool>| granted.is_none().then(|| *granted = Some(false)).is_some();
+                self.granted.send_if_modified(refuse);
+                let _ = hearing.wait_for(|hearing| *hearing != now).await;
+            }
             return Outcome::Elsewhere;
         }
         self.session = Some(session.clone());
@@ -190,7 +214,10 @@ impl Listening {
 
     async fn take(&self, mut stream: Stream) {
         while let Ok(Some(event)) = stream.next().await {
-            if let Some(change) = Change::read(&event.data).filter(|change| change.is_of(&self.uri)) {
+            let told = Change::read(&event.data);
+            if let Some(change @ Change::Resource { .. }) = told {
+                // It was asked of nothing else, and may spell the address otherwise.
+                let change = if change.is_of(&self.uri) { change } else { Change::of(&self.uri) };
                 self.listener.tell(change);
             }
         }

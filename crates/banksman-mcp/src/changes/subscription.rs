@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::Response;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::change::{Change, LISTS, List};
 use super::listener::{Audience, Ear, Listener};
@@ -20,14 +20,15 @@ use crate::errand::QUEUE;
 use crate::gateway::Gateway;
 use crate::raw::quoted;
 use crate::sse;
+use crate::stream::HEARTBEAT;
 use crate::upstream::Upstream;
 use crate::visit::Visit;
 
-/// How often a client hears that it is still connected.
-const HEARTBEAT: Duration = Duration::from_secs(15);
-
 /// A client hears after this long at the latest what it will hear.
 const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(15);
+
+/// How long one of several servers has to say whether it tells of a resource that nobody has listed.
+const EACH_WITHIN: Duration = Duration::from_secs(4);
 
 /// What a client wants to hear.
 struct Wanted {
@@ -123,10 +124,12 @@ async fn granted(gateway: &Gateway, mut servers: Vec<Server>, resources: BTreeSe
         let may_know = |server: &&Server| owner.as_ref().is_none_or(|owner| server.name() == &**owner);
         let listeners: Vec<Arc<Listener>> =
             servers.iter().filter(may_know).map(|server| Arc::clone(server.ear.listener())).collect();
+        let each_within = if listeners.len() > 1 { EACH_WITHIN } else { ACKNOWLEDGED_WITHIN };
         asked.spawn(async move {
             for listener in listeners {
                 let Some(wish) = listener.wish(&uri) else { continue };
-                if timeout_at(until, wish.is_granted()).await == Ok(true) {
+                let is_granted = listener.upstream.asked_around(timeout(each_within, wish.is_granted()));
+                if matches!(timeout_at(until, is_granted).await, Ok(Some(Ok(true)))) {
                     return Some((listener, wish));
                 }
             }
