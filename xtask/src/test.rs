@@ -11,6 +11,9 @@ use crate::postgres::{self, Cluster};
 /// Tests that wait for what takes minutes look for this.
 const LONG: &str = "BANKSMAN_LONG";
 
+/// How many tests run at a time is read from here by the test runner.
+const AT_A_TIME: &str = "NEXTEST_TEST_THREADS";
+
 /// Runs every test. Further words go to the test runner.
 pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let (more, long): (Vec<&str>, Vec<&str>) = words.iter().partition(|word| **word != "--long");
@@ -21,6 +24,12 @@ pub(crate) fn run(words: &[&str]) -> anyhow::Result<()> {
     let mut variables = vec![(postgres::VARIABLE, url.as_str())];
     variables.extend(packages.as_deref().map(|folder| (packages::VARIABLE, folder)));
     variables.extend(long.first().map(|_| (LONG, "1")));
+    // Most tests wait more than they work.
+    let at_a_time = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    let at_a_time = at_a_time.to_string();
+    if std::env::var_os(AT_A_TIME).is_none() {
+        variables.push((AT_A_TIME, &at_a_time));
+    }
     let test = |arguments: &[&str]| cargo_with(arguments, &variables);
     let nextest = Command::new("cargo")
         .args(["nextest", "--version"])
