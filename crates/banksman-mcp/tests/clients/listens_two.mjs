@@ -13,8 +13,11 @@ await client.connect(transport);
 const { resources } = await client.listResources();
 const uri = resources[0].uri;
 const subscription = await client.listen({ resourceSubscriptions: [uri] });
-await client.callTool({ name: "toggle-subscriber-updates", arguments: {} });
+const toggle = () => client.callTool({ name: "toggle-subscriber-updates", arguments: {} });
+await toggle();
 const heard = (await updated) === uri;
+// While it goes on telling, it does not end with its input.
+await toggle();
 await subscription.close();
 const era = client.getNegotiatedProtocolVersion?.();
 console.log(JSON.stringify({ era, honored: subscription.honoredFilter.resourceSubscriptions?.length, heard }));
