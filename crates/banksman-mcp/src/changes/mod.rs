@@ -109,6 +109,16 @@ pub(crate) async fn forward(
         let new = wanted.iter().filter(|uri| wishes.iter().all(|wish| wish.uri() != *uri));
         let new: Vec<Wish> = new.filter_map(|uri| ear.listener().wish(uri)).collect();
         wishes.extend(new);
+        if wishes.len() < wanted.len() {
+            // Tried again when anything changes.
+            let (upstream, agent, left_out) = (&upstream.name, &session.agent, wanted.len() - wishes.len());
+            tracing::debug!(
+                upstream,
+                agent,
+                left_out,
+                "an agent wants to hear of more resources than it may"
+            );
+        }
         let changed = tokio::select! {
             changed = ear.next(&wishes) => changed,
             more = hearing.uris.changed() => match more {

@@ -93,9 +93,10 @@ impl Wishes {
         let key = key_of(session, server);
         let mut all = self.all();
         all.retain(|other, wishes| *other == key || wishes.is_of_use());
-        let has_wishes =
-            |wishes: &&OfSession| wishes.agent == session.agent && !wishes.uris.borrow().is_empty();
-        let of_agent = all.values().filter(has_wishes).count();
+        let of_agent = all.iter().filter(|((_, at), wishes)| {
+            at == server && wishes.agent == session.agent && !wishes.uris.borrow().is_empty()
+        });
+        let of_agent = of_agent.count();
         let mine = of(&mut all, &key, session);
         let had = mine.uris.borrow().len();
         if had == 0 && of_agent >= SESSIONS {
@@ -205,6 +206,7 @@ mod tests {
         }
         let one_more = session("one more");
         assert!(wishes.add(&one_more, SERVER, &uri(0)).is_err());
+        assert!(wishes.add(&one_more, "another", &uri(0)).is_ok(), "each server has its own");
         wishes.forget("1");
         assert!(wishes.add(&one_more, SERVER, &uri(0)).is_ok());
         assert!(wishes.add(&one_more, SERVER, &"x".repeat(LONGEST_URI + 1).into()).is_err());
