@@ -2,6 +2,8 @@
 //!
 //! `cargo xtask test` installs them; without them these tests have nothing to run and say so.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use crate::calls::text;
@@ -9,15 +11,25 @@ use crate::conformance::{node, packages};
 use crate::patience::{Beside, printed};
 use crate::world::World;
 
+/// Before a program that Node runs with these words.
+async fn before(packages: &Path, words: &[&Path]) -> World {
+    let node = node(packages);
+    let words: Vec<String> =
+        [&[node.as_path()], words].concat().iter().map(|word| format!("'{}'", word.display())).collect();
+    World::start(&format!("version: 1\nupstreams: {{it: {{command: [{}]}}}}\n", words.join(", "))).await
+}
+
+async fn before_everything(packages: &Path) -> World {
+    let server = packages.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
+    before(packages, &[&server, Path::new("stdio")]).await
+}
+
 #[tokio::test]
 async fn the_filesystem_server() {
     let Some(packages) = packages() else { return };
     let folder = tempfile::tempdir().unwrap();
     let server = packages.join("node_modules/@modelcontextprotocol/server-filesystem/dist/index.js");
-    let words = [node(&packages), server, folder.path().canonicalize().unwrap()]
-        .map(|word| format!("'{}'", word.display()));
-    let config = format!("version: 1\nupstreams: {{files: {{command: [{}]}}}}\n", words.join(", "));
-    let world = World::start(&config).await;
+    let world = before(&packages, &[&server, &folder.path().canonicalize().unwrap()]).await;
     let mut client = world.client("/mcp");
     client.initialize("test", json!({})).await;
     let path = folder.path().canonicalize().unwrap().join("note.txt");
@@ -31,10 +43,7 @@ async fn the_filesystem_server() {
 #[tokio::test]
 async fn the_everything_server() {
     let Some(packages) = packages() else { return };
-    let server = packages.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    let words = [node(&packages), server].map(|word| format!("'{}'", word.display()));
-    let config = format!("version: 1\nupstreams: {{all: {{command: [{}, stdio]}}}}\n", words.join(", "));
-    let world = World::start(&config).await;
+    let world = before_everything(&packages).await;
     let mut client = world.client("/mcp");
     client.initialize("test", json!({})).await;
     let echoed = client.call(1, "echo", json!({"message": "hi"})).await;
@@ -50,10 +59,7 @@ async fn the_everything_server() {
 #[tokio::test]
 async fn the_everything_server_asks_the_typescript_client_of_the_other_era() {
     let Some(packages) = packages() else { return };
-    let server = packages.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    let words = [node(&packages), server].map(|word| format!("'{}'", word.display()));
-    let config = format!("version: 1\nupstreams: {{all: {{command: [{}, stdio]}}}}\n", words.join(", "));
-    let world = World::start(&config).await;
+    let world = before_everything(&packages).await;
     let client = Beside::new(&packages, "asked_two.mjs", "everything");
     let said = printed(client.run(&packages), &world, "all").await;
     let said: Value = serde_json::from_str(&said).unwrap();
@@ -67,9 +73,7 @@ async fn the_everything_server_asks_the_typescript_client_of_the_other_era() {
 async fn a_typescript_server_without_sessions_asks_the_typescript_client_with_one() {
     let Some(packages) = packages() else { return };
     let server = Beside::new(&packages, "asks.mjs", "server");
-    let words = [node(&packages), server.path().to_owned()].map(|word| format!("'{}'", word.display()));
-    let config = format!("version: 1\nupstreams: {{asks: {{command: [{}]}}}}\n", words.join(", "));
-    let world = World::start(&config).await;
+    let world = before(&packages, &[server.path()]).await;
     let client = Beside::new(&packages, "asked_one.mjs", "client");
     let said = printed(client.run(&packages), &world, "prod").await;
     assert_eq!(said, r#"{"asked":["Deploy to prod?"],"text":"deployed to prod"}"#);
@@ -78,10 +82,7 @@ async fn a_typescript_server_without_sessions_asks_the_typescript_client_with_on
 #[tokio::test]
 async fn the_typescript_client_hears_of_a_resource_of_the_everything_server_of_the_other_era() {
     let Some(packages) = packages() else { return };
-    let server = packages.join("node_modules/@modelcontextprotocol/server-everything/dist/index.js");
-    let words = [node(&packages), server].map(|word| format!("'{}'", word.display()));
-    let config = format!("version: 1\nupstreams: {{all: {{command: [{}, stdio]}}}}\n", words.join(", "));
-    let world = World::start(&config).await;
+    let world = before_everything(&packages).await;
     let client = Beside::new(&packages, "listens_two.mjs", "client");
     let said = printed(client.run(&packages), &world, "all").await;
     assert_eq!(said, r#"{"era":"2026-07-28","honored":1,"heard":true}"#);
@@ -91,9 +92,7 @@ async fn the_typescript_client_hears_of_a_resource_of_the_everything_server_of_t
 async fn the_typescript_client_hears_of_a_resource_of_a_typescript_server_of_the_other_era() {
     let Some(packages) = packages() else { return };
     let server = Beside::new(&packages, "updates.mjs", "server");
-    let words = [node(&packages), server.path().to_owned()].map(|word| format!("'{}'", word.display()));
-    let config = format!("version: 1\nupstreams: {{updates: {{command: [{}]}}}}\n", words.join(", "));
-    let world = World::start(&config).await;
+    let world = before(&packages, &[server.path()]).await;
     let client = Beside::new(&packages, "listens_one.mjs", "client");
     assert_eq!(printed(client.run(&packages), &world, "prod").await, "note://today");
 }
