@@ -24,6 +24,7 @@ mod changes;
 mod definition;
 mod eras;
 mod parked;
+mod pauses;
 mod pins;
 mod session;
 mod upstream;

@@ -15,17 +15,12 @@ use crate::errand::QUEUE;
 use crate::gateway::Gateway;
 use crate::labels;
 use crate::message::Era;
+use crate::pauses::Pauses;
 use crate::session::Session;
 use crate::upstream::http::{SESSION, own_headers};
 use crate::upstream::lane::is_event_stream;
 use crate::upstream::{Lane, Stream};
 use crate::{changes, relay, sse};
-
-/// A server that is not there, or not any more, is listened to after this long, and twice as long each time; after one that was
-/// heard for so long, soon.
-const FIRST_PAUSE: Duration = Duration::from_secs(1);
-const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-const LIVED: Duration = Duration::from_secs(60);
 
 /// What all servers say on their own account.
 pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> Response<Body> {
@@ -37,8 +32,9 @@ pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> 
         // Each by itself: the client hears the others while one is not there yet.
         tokio::spawn(async move {
             let heard = async {
-                let mut pause = FIRST_PAUSE;
+                let mut pauses = Pauses::default();
                 loop {
+                    let mut heard_for = Duration::ZERO;
                     match gateway.sessions.lane(&upstream, &session).await {
                         Ok(lane) => {
                             let _heard = gateway.sessions.hear(&upstream, &session);
@@ -46,9 +42,7 @@ pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> 
                             if !forward(&gateway.catalogue, &upstream.name, lane, &messages).await {
                                 return;
                             }
-                            if since.elapsed() >= LIVED {
-                                pause = FIRST_PAUSE;
-                            }
+                            heard_for = since.elapsed();
                         }
                         Err(_) if upstream.speaks(Era::One).await == Ok(false) => {
                             return changes::forward(&gateway, &upstream, &session, &messages).await;
@@ -59,8 +53,7 @@ pub(crate) async fn listen(gateway: &Arc<Gateway>, session: Option<Session>) -> 
                     if gateway.sessions.has_ended(&session.key) {
                         return;
                     }
-                    sleep(pause).await;
-                    pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
+                    sleep(pauses.after(heard_for)).await;
                 }
             };
             tokio::select! {

@@ -12,18 +12,12 @@ use super::MOST_RESOURCES;
 use super::change::{Change, LISTS};
 use super::resource::{Resource, Turn, Wish};
 use crate::message::Era;
+use crate::pauses::{self, Pauses};
 use crate::raw::Members;
 use crate::upstream::{Hush, Refusals, SendError, Stream, Upstream};
 
 /// So many changes wait for one listener; one that misses some is told that all has changed.
 const WAITING: usize = 64;
-
-/// A server that says nothing is asked again after this long, and twice as long each time.
-pub(super) const FIRST_PAUSE: Duration = Duration::from_secs(1);
-pub(super) const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// One that was heard for so long is heard again soon.
-pub(super) const LIVED: Duration = Duration::from_secs(60);
 
 /// When everybody has gone, a server is told so; that is looked for this often.
 const FAREWELL: Duration = Duration::from_millis(100);
@@ -218,7 +212,7 @@ impl Listener {
 /// Listens to a server for as long as anybody wants to know what it says.
 async fn listen(all: Listeners, key: Key, listener: Arc<Listener>) {
     let (upstream, Audience { agent, era, capabilities }) = (&listener.upstream, &listener.audience);
-    let mut pause = FIRST_PAUSE;
+    let mut pauses = Pauses::default();
     let (mut missed, mut may_forget, mut streams) = (false, true, 0);
     while !all.is_over(&key, &listener) {
         if listener.is_unheard() {
@@ -231,6 +225,7 @@ async fn listen(all: Listeners, key: Key, listener: Arc<Listener>) {
             opened = upstream.listen(agent, *era, capabilities, &mut may_forget) => opened,
             () = listener.left() => continue,
         };
+        let mut heard_for = Duration::ZERO;
         match opened {
             Ok((stream, refusals)) => {
                 streams += 1;
@@ -241,10 +236,7 @@ async fn listen(all: Listeners, key: Key, listener: Arc<Listener>) {
                 }
                 let since = Instant::now();
                 take(stream, &refusals, &listener).await;
-                // Some end their streams all the time: they are asked less and less often.
-                if since.elapsed() >= LIVED {
-                    pause = FIRST_PAUSE;
-                }
+                heard_for = since.elapsed();
                 may_forget = true;
             }
             // It knew nothing of our session, and is met again at once.
@@ -253,13 +245,12 @@ async fn listen(all: Listeners, key: Key, listener: Arc<Listener>) {
         }
         listener.hearing.send_replace(Hearing::Not);
         missed = true;
-        let soon = Instant::now() + FIRST_PAUSE;
+        let soon = Instant::now() + pauses::FIRST;
         tokio::select! {
-            () = sleep(pause) => {}
+            () = sleep(pauses.after(heard_for)) => {}
             () = async { listener.try_again.notified().await; sleep_until(soon).await } => {}
             () = listener.left() => {}
         }
-        pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
     }
 }
 

@@ -10,7 +10,8 @@ use tokio::sync::{Mutex, Notify, OwnedSemaphorePermit, watch};
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::change::Change;
-use super::listener::{Audience, FIRST_PAUSE, Hearing, LIVED, LONGEST_PAUSE, Listener};
+use super::listener::{Audience, Hearing, Listener};
+use crate::pauses::{self, Pauses};
 use crate::upstream::{OurSession, Stream, Told};
 
 /// How long whoever wants to hear of a resource waits until the server has said whether it tells.
@@ -132,28 +133,25 @@ impl Listening {
     }
 
     async fn hear_always(&mut self) {
-        let mut pause = FIRST_PAUSE;
+        let mut pauses = Pauses::default();
         loop {
             let since = Instant::now();
             let outcome = self.hear().await;
             self.missed = true;
-            match outcome {
+            let heard_for = match outcome {
                 Outcome::Elsewhere => continue,
                 // It is asked again, and believed until it refuses.
-                Outcome::Ended => {}
+                Outcome::Ended => since.elapsed(),
                 Outcome::Refused => {
                     self.granted.send_replace(Some(false));
+                    Duration::ZERO
                 }
-            }
-            if since.elapsed() >= LIVED {
-                pause = FIRST_PAUSE;
-            }
-            let soon = Instant::now() + FIRST_PAUSE;
+            };
+            let soon = Instant::now() + pauses::FIRST;
             tokio::select! {
-                () = sleep(pause) => {}
+                () = sleep(pauses.after(heard_for)) => {}
                 () = async { self.wanted_anew.notified().await; sleep_until(soon).await } => {}
             }
-            pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
         }
     }
 
